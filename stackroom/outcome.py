@@ -6,7 +6,7 @@ Callers ``match`` on the three cases and end with ``typing.assert_never``.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
 
 class ReasonCode(StrEnum):
@@ -49,12 +49,24 @@ REMEDIES: Mapping[ReasonCode, str] = {
 
 
 @dataclass(frozen=True)
+class CheckResult:
+    """The verdict of one quality check on an artefact; a failed check does not stop later stages."""
+
+    name: str
+    passed: bool
+    message: str = ""
+    severity: Literal["error", "warning"] = "error"
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Produced:
     """The stage wrote its artefact."""
 
     fingerprint: str
     summary: Mapping[str, Any] = field(default_factory=dict)
     """Plain values (numbers, text, lists of rows) that a person wants to see; JSON-serialisable."""
+    checks: tuple[CheckResult, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -63,6 +75,7 @@ class Unchanged:
 
     fingerprint: str
     summary: Mapping[str, Any] = field(default_factory=dict)
+    checks: tuple[CheckResult, ...] = ()
 
 
 @dataclass(frozen=True)

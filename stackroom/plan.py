@@ -1,0 +1,108 @@
+"""What to do so that the stores match the folder: a pure comparison of what is with what should be.
+
+Used by the command line, the sensor and the nightly schedule alike. Nothing here touches disk, store or Dagster.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from stackroom.ledger import SourceState
+
+MASS_DELETION_FRACTION = 0.5
+"""From this share of a corpus on, vanished files look more like an unmounted disk than like deletions."""
+
+MASS_DELETION_MINIMUM = 3
+"""Corpora of fewer vanished files than this are too small for the share to mean anything, unless nothing is left."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to do for one corpus."""
+
+    process: tuple[str, ...] = ()
+    """Sources to run through the stages: new, changed, never finished, or asked for."""
+    delete: tuple[str, ...] = ()
+    """Sources to remove from every store."""
+    unchanged: int = 0
+    held_back: tuple[str, ...] = ()
+    """Quarantined sources that are not tried again because neither they nor the settings changed."""
+    refused: str | None = None
+    """Why deletions were not planned although files are gone."""
+
+    @property
+    def empty(self) -> bool:
+        """True when there is nothing to process or delete."""
+        return not self.process and not self.delete
+
+
+def plan(
+    desired: Mapping[str, str],
+    known: Sequence[SourceState],
+    *,
+    force: bool = False,
+    retry_quarantined: bool = False,
+    confirm_deletions: bool = False,
+    busy: Collection[str] = (),
+) -> Plan:
+    """Compare the revisions that should be with those that are.
+
+    Args:
+        desired: revision by source id, of every file now in the folder.
+        known: the ledger's lines of the corpus.
+        force: process every file again.
+        retry_quarantined: also process quarantined files that did not change.
+        confirm_deletions: delete even if more than half of the corpus has vanished.
+        busy: sources that runs in flight are working on; they are left alone this time.
+    """
+    by_source = {state.source_id: state for state in known}
+    process, held_back, unchanged = [], [], 0
+    for source, revision in desired.items():
+        state = by_source.get(source)
+        if source in busy:
+            unchanged += 1
+        elif force or state is None or state.revision != revision or state.state == "pending":
+            process.append(source)
+        elif state.state == "quarantined" and retry_quarantined:
+            process.append(source)
+        elif state.state == "quarantined":
+            held_back.append(source)
+        else:
+            unchanged += 1
+    gone = [source for source in by_source if source not in desired and source not in busy]
+    refused = None if confirm_deletions else _refusal(len(gone), len(by_source))
+    return Plan(
+        process=tuple(sorted(process)),
+        delete=() if refused else tuple(sorted(gone)),
+        unchanged=unchanged,
+        held_back=tuple(sorted(held_back)),
+        refused=refused,
+    )
+
+
+def _refusal(gone: int, known: int) -> str | None:
+    """Say why so many vanished files are not taken for deletions, or return None."""
+    everything = gone == known and gone > 0
+    if not everything and (gone < MASS_DELETION_MINIMUM or gone <= known * MASS_DELETION_FRACTION):
+        return None
+    return (
+        f"{gone} of {known} files have vanished at once; if that is a disk that is not mounted, mount it, "
+        "and if they were deleted on purpose, confirm with `stackroom ingest --confirm-deletions`"
+    )
+
+
+def ranges(wanted: Collection[str], ordered: Sequence[str], most: int) -> list[tuple[str, str]]:
+    """Cut wanted partition keys into (first, last) pairs, each contiguous in ``ordered`` and of at most ``most`` keys.
+
+    Dagster's ranged runs cover keys in the order in which they were added, so that order has to be given.
+    """
+    wanted = set(wanted)
+    result: list[tuple[str, str]] = []
+    current: list[str] = []
+    for key in [*ordered, None]:
+        if key is not None and key in wanted and len(current) < most:
+            current.append(key)
+            continue
+        if current:
+            result.append((current[0], current[-1]))
+        current = [key] if key is not None and key in wanted else []
+    return result
