@@ -58,6 +58,12 @@ class EmbedderSettings(Section):
     """Rate limit kept towards the service (``openai``)."""
     timeout_seconds: float = Field(default=60.0, gt=0)
     """Time-out of one request (``openai``)."""
+    tokenizer: Path | None = None
+    """A ``tokenizer.json`` that counts like the model (``openai``); unset means that the bundled one estimates."""
+    threads: int | None = Field(default=None, ge=1)
+    """CPU threads of the model; unset means one per core."""
+    precision: Literal["float32", "bfloat16"] = "float32"
+    """Arithmetic of a local model. ``bfloat16`` is faster on some CPUs, its vectors are a little different."""
     allow_download: bool = False
     """Permit fetching the model from its hub; off means that only what is on disk is used."""
 

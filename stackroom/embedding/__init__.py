@@ -1,32 +1,27 @@
 """The embedder contract and how to open one. Models are imported only inside their own module."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from stackroom.embedding.identity import Embedded, ModelIdentity
 
-@dataclass(frozen=True)
-class ModelIdentity:
-    """What makes two sets of vectors comparable."""
+if TYPE_CHECKING:
+    from stackroom.config import EmbedderSettings
+    from stackroom.embedding.cached import CachedEmbedder
 
-    name: str
-    weights: str
-    """SHA-256 of the weights, or the service address for remote models."""
-    dimension: int
-    max_tokens: int
-
-    @property
-    def key(self) -> str:
-        """Short form for collection names: ``all-minilm-l6-v2-53aa5117``."""
-        return f"{self.name}-{self.weights[:8]}"
+__all__ = ["Embedded", "Embedder", "ModelIdentity", "open_embedder"]
 
 
 class Embedder(Protocol):
     """Turns texts into vectors."""
 
-    identity: ModelIdentity
+    @property
+    def identity(self) -> ModelIdentity:
+        """What makes this embedder's vectors comparable; known without loading the model."""
+        ...
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
         """Return vectors, (len(texts), dimension) float32, L2-normalised, in the order of the texts.
@@ -39,3 +34,23 @@ class Embedder(Protocol):
     def close(self) -> None:
         """Release the model."""
         ...
+
+
+def open_embedder(settings: "EmbedderSettings", cache: Path | None = None) -> "CachedEmbedder":
+    """Open the embedder the settings name. The model itself is loaded at the first text that is not in the cache.
+
+    Args:
+        settings: which model, and how to reach or run it.
+        cache: SQLite file of vectors already computed, created if absent; None means that nothing is kept.
+
+    Raises:
+        EmbeddingError: the model is not on this machine, or is not what it should be.
+    """
+    from stackroom.embedding.cache import VectorCache
+    from stackroom.embedding.cached import CachedEmbedder
+
+    store = None if cache is None else VectorCache(cache)
+    from stackroom.embedding.local import LocalEmbedder
+    from stackroom.embedding.model_folder import find_model
+
+    return CachedEmbedder(LocalEmbedder(settings, find_model(settings), store), store)
