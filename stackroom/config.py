@@ -175,7 +175,11 @@ class Bm25Settings(Section):
     language: Literal["english", "none"] = "english"
     """Stop words and stemming."""
     k1: float = Field(default=1.5, ge=0)
+    """How soon repeats of a word in a chunk stop counting."""
     b: float = Field(default=0.75, ge=0, le=1)
+    """How much long chunks are held back."""
+    heading_weight: float = Field(default=2.0, ge=0, le=10)
+    """How often a word in a chunk's headings counts, compared with one in its text."""
 
 
 class RetrievalSettings(Section):
@@ -184,7 +188,7 @@ class RetrievalSettings(Section):
     fusion: Literal["convex", "rrf"] = "convex"
     """``convex``: weighted sum of min-max normalised scores; ``rrf``: reciprocal rank fusion."""
     dense_weight: float = Field(default=0.6, ge=0, le=1)
-    """Weight of the dense side in ``convex`` fusion."""
+    """Weight of the dense side in ``convex`` fusion; the keyword side has the rest."""
     default_k: int = Field(default=5, ge=1)
     k_max: int = Field(default=10, ge=1)
     k_inc: int = Field(default=1, ge=1)
@@ -192,6 +196,12 @@ class RetrievalSettings(Section):
     """Hits taken from each side before fusion."""
     cross_encoder: str | None = None
     """Folder or name of a cross-encoder that re-ranks the fused hits; unset means none."""
+    recency_weight: float = Field(default=0.0, ge=0, le=1)
+    """Share of a hit's score that comes from its ``year`` (newest 1, oldest 0); 0 leaves the order as it is."""
+    max_per_source: int | None = Field(default=None, ge=1)
+    """Most hits from one source; unset means no limit."""
+    neighbours: int = Field(default=0, ge=0, le=10)
+    """Chunks shown before and after each hit."""
 
     @model_validator(mode="after")
     def _k_max_not_below_default(self) -> Self:
