@@ -25,12 +25,24 @@ class UnsafePickleError(ArtefactError):
     """A pickle asks for a global (a class or function) and was therefore not loaded."""
 
 
+class ConversionError(StackroomError):
+    """Worker processes cannot be started; a file that cannot be converted is a value, not an exception."""
+
+
 class EmbeddingError(StackroomError):
     """A model cannot be opened, or gave vectors that cannot be used."""
 
 
+class EmbeddingUnavailableError(EmbeddingError):
+    """An embedding service did not answer or kept refusing for now; trying again later may help."""
+
+
 class StoreError(StackroomError):
     """A store cannot be opened, read or written."""
+
+
+class EmbeddingStoreError(StoreError):
+    """An article memory cannot be opened, read or written."""
 
 
 class StoreLockedError(StoreError):
@@ -43,6 +55,10 @@ class ModelMismatchError(StoreError):
 
 class FilterError(StackroomError, ValueError):
     """A metadata filter is not a sentence of the filter language."""
+
+
+class QueryError(StackroomError, ValueError):
+    """A search cannot be run as asked: an empty query, or a number of hits that is not one."""
 
 
 class MetadataMapError(StackroomError, ValueError):
