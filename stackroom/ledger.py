@@ -33,7 +33,9 @@ CREATE TABLE IF NOT EXISTS sources (
   PRIMARY KEY (corpus, source_id)
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS sources_by_hash ON sources (corpus, content_hash);
-CREATE TABLE IF NOT EXISTS versions (corpus TEXT PRIMARY KEY, version INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS versions (
+  corpus TEXT PRIMARY KEY, version INTEGER NOT NULL, indexed INTEGER NOT NULL DEFAULT 0
+) WITHOUT ROWID;
 """
 
 
@@ -180,6 +182,17 @@ class Ledger:
             row = db.execute("SELECT version FROM versions WHERE corpus=?", (corpus,)).fetchone()
         return 0 if row is None else int(row["version"])
 
+    def mark_indexed(self, corpus: str, version: int) -> None:
+        """Note that the keyword index covers everything up to ``version``."""
+        with self._transaction() as db:
+            db.execute("UPDATE versions SET indexed=? WHERE corpus=?", (version, corpus))
+
+    def needs_index(self, corpus: str) -> bool:
+        """Return whether anything about the corpus changed since its keyword index was built."""
+        with self._transaction() as db:
+            row = db.execute("SELECT version > indexed AS behind FROM versions WHERE corpus=?", (corpus,)).fetchone()
+        return bool(row and row["behind"])
+
     def close(self) -> None:
         """Close this thread's connection."""
         connection = getattr(self._local, "connection", None)
@@ -219,7 +232,7 @@ def _trusted_hash(row: Mapping[str, object] | sqlite3.Row | None, file: SourceFi
 
 def _bump(db: sqlite3.Connection, corpus: str) -> None:
     db.execute(
-        "INSERT INTO versions VALUES (?, 1) ON CONFLICT (corpus) DO UPDATE SET version=version+1",
+        "INSERT INTO versions (corpus, version) VALUES (?, 1) ON CONFLICT (corpus) DO UPDATE SET version=version+1",
         (corpus,),
     )
 

@@ -60,11 +60,9 @@ def plan(
         state = by_source.get(source)
         if source in busy:
             unchanged += 1
-        elif force or state is None or state.revision != revision or state.state == "pending":
+        elif force or _needs_work(state, revision, retry_quarantined):
             process.append(source)
-        elif state.state == "quarantined" and retry_quarantined:
-            process.append(source)
-        elif state.state == "quarantined":
+        elif state is not None and state.state == "quarantined":
             held_back.append(source)
         else:
             unchanged += 1
@@ -77,6 +75,12 @@ def plan(
         held_back=tuple(sorted(held_back)),
         refused=refused,
     )
+
+
+def _needs_work(state: SourceState | None, revision: str, retry_quarantined: bool) -> bool:
+    if state is None or state.revision != revision or state.state == "pending":
+        return True
+    return retry_quarantined and state.state == "quarantined"
 
 
 def _refusal(gone: int, known: int) -> str | None:

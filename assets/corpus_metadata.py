@@ -1,0 +1,97 @@
+"""How the corpus-wide assets are shown, and their events when a per-file run refreshes them at its end."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import dagster as dg
+
+from assets.events import SEVERITIES
+from assets.show import escape, markdown_table, table
+from assets.stage_asset import asset_key
+from stackroom.config import Config
+from stackroom.identity import display_name
+from stackroom.outcome import CheckResult, Produced, Unchanged
+from stackroom.stages.bench import Bench
+from stackroom.stages.corpus import build_keyword_index, lint_whole_corpus, write_stores_config
+
+
+def refresh_events(config: Config, bench: Bench) -> Iterator[dg.AssetMaterialization | dg.AssetCheckEvaluation]:
+    """Refresh keyword index, corpus lint report and stores JSON, and yield what a run logs about it."""
+    corpus = bench.name
+    version = bench.ledger.version(corpus)
+    index = build_keyword_index(bench)
+    bench.ledger.mark_indexed(corpus, version)
+    yield _materialization(corpus, "bm25_index", index, index_metadata(index))
+    lint = lint_whole_corpus(bench)
+    yield _materialization(corpus, "corpus_lint_report", lint, lint_metadata(lint))
+    for check in lint.checks:
+        yield dg.AssetCheckEvaluation(
+            asset_key=asset_key(corpus, "corpus_lint_report"),
+            check_name=check.name,
+            passed=check.passed,
+            severity=SEVERITIES[check.severity],
+            description=check.message,
+            metadata=check_metadata(check),
+        )
+    yield dg.AssetMaterialization(
+        asset_key(corpus, "stores_config"), metadata=stores_metadata(config, bench, write_stores_config(config))
+    )
+
+
+def index_metadata(outcome: Produced | Unchanged) -> dict[str, dg.MetadataValue]:
+    """Return what the UI shows of the keyword index."""
+    shown = {name: _plain(value) for name, value in outcome.summary.items()}
+    return {**shown, "unchanged": dg.MetadataValue.bool(isinstance(outcome, Unchanged))}
+
+
+def lint_metadata(outcome: Produced | Unchanged) -> dict[str, dg.MetadataValue]:
+    """Return what the UI shows of the corpus lint report: counts to plot, and tables with the worst first."""
+    summary = outcome.summary
+    worst = [{**row, "source": display_name(row["source_id"])} for row in summary["worst"]]
+    return {
+        "sources": dg.MetadataValue.int(summary["sources"]),
+        "chunks": dg.MetadataValue.int(summary["chunks"]),
+        "errors": dg.MetadataValue.int(summary["errors"]),
+        "warnings": dg.MetadataValue.int(summary["warnings"]),
+        "searchable": dg.MetadataValue.int(summary["states"].get("searchable", 0)),
+        "quarantined": dg.MetadataValue.int(summary["states"].get("quarantined", 0)),
+        "worst_first": table(worst, {"source": "string", "errors": "int", "warnings": "int", "chunks": "int"}),
+        "across_files": table(summary["across"], {"severity": "string", "rule": "string", "message": "string"}),
+        "unchanged": dg.MetadataValue.bool(isinstance(outcome, Unchanged)),
+    }
+
+
+def check_metadata(check: CheckResult) -> dict[str, dg.MetadataValue]:
+    """Return what the UI shows of the check `nothing_quarantined`: which files, why, and how to try again."""
+    columns = ["source_id", "reason", "message", "remedy"]
+    return {
+        "files": dg.MetadataValue.md(markdown_table(check.details["files"], columns)),
+        "retry": dg.MetadataValue.md(escape(check.details["retry"])),
+    }
+
+
+def stores_metadata(config: Config, bench: Bench, content: Mapping[str, Any]) -> dict[str, dg.MetadataValue]:
+    """Return what the UI shows of the stores JSON."""
+    return {
+        "path": dg.MetadataValue.path(str(bench.settings.state.stores_config)),
+        "domains": dg.MetadataValue.int(len(config.corpora)),
+        "this_corpus": dg.MetadataValue.json(content["domains"].get(bench.name, {})),
+    }
+
+
+def _materialization(
+    corpus: str, name: str, outcome: Produced | Unchanged, metadata: dict[str, dg.MetadataValue]
+) -> dg.AssetMaterialization:
+    return dg.AssetMaterialization(
+        asset_key(corpus, name), metadata=metadata, tags={"dagster/data_version": outcome.fingerprint}
+    )
+
+
+def _plain(value: Any) -> dg.MetadataValue:
+    if isinstance(value, bool):
+        return dg.MetadataValue.bool(value)
+    if isinstance(value, int):
+        return dg.MetadataValue.int(value)
+    if isinstance(value, float):
+        return dg.MetadataValue.float(value)
+    return dg.MetadataValue.text(str(value))

@@ -1,0 +1,141 @@
+"""Unpartitioned assets of a corpus: what is made of all its files together.
+
+They carry their own fingerprint over all sources: Dagster does not see staleness above 100 upstream partitions, and a
+deleted partition triggers nothing. They run in a job of their own, so that one failed file does not keep the others
+out of the index.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import dagster as dg
+
+from assets.corpus_metadata import check_metadata, index_metadata, lint_metadata, stores_metadata
+from assets.events import SEVERITIES
+from assets.partitions import known_sources, remove_sources
+from assets.show import table
+from assets.stage_asset import asset_key, pool_name
+from resources.bench import KINDS, bench_of, resource_key
+from stackroom.config import Config
+from stackroom.identity import display_name
+from stackroom.outcome import Produced, Unchanged
+from stackroom.stages.bench import Bench
+from stackroom.stages.corpus import build_keyword_index, lint_whole_corpus, write_stores_config
+from stackroom.stages.reconcile import plan_corpus
+from stackroom.stages.removal import remove_source
+
+INDEX_ASSETS = ("vanished_sources", "bm25_index", "corpus_lint_report", "stores_config")
+
+
+class RemovalConfig(dg.Config):
+    """Launchpad options of the removal of vanished files."""
+
+    confirm_deletions: bool = False
+    dry_run: bool = False
+
+
+def index_assets(config: Config, corpus: str) -> list[dg.AssetsDefinition]:
+    """Return the unpartitioned assets of a corpus."""
+    common: dict[str, Any] = {
+        "key_prefix": [corpus],
+        "group_name": corpus,
+        "owners": ["team:library"],
+        "tags": {"stackroom/corpus": corpus},
+        "required_resource_keys": {resource_key(corpus, kind) for kind in KINDS},
+        "pool": pool_name(config, corpus),
+    }
+
+    def all_files(name: str) -> dg.AssetDep:
+        return dg.AssetDep(asset_key(corpus, name), partition_mapping=dg.AllPartitionMapping())
+
+    def bench(context: dg.AssetExecutionContext) -> Bench:
+        return bench_of(
+            config, corpus, {kind: getattr(context.resources, resource_key(corpus, kind)) for kind in KINDS}
+        )
+
+    @dg.asset(
+        name="vanished_sources",
+        description="Files that are gone from the folder, removed from every store, the ledger and the partitions.",
+        kinds={"file"},
+        **common,
+    )
+    def vanished_sources(context: dg.AssetExecutionContext, config: RemovalConfig) -> dg.MaterializeResult:
+        with bench(context) as opened:
+            planned = plan_corpus(opened, confirm_deletions=config.confirm_deletions)
+            rows = {} if config.dry_run else {source: remove_source(opened, source) for source in planned.delete}
+            orphans = _orphans(context.instance, corpus, opened) if not planned.refused else []
+            if not config.dry_run:
+                remove_sources(context.instance, corpus, [*planned.delete, *orphans])
+        shown = [{"source": display_name(source), "rows": rows.get(source, 0)} for source in planned.delete]
+        return dg.MaterializeResult(
+            metadata={
+                "removed": dg.MetadataValue.int(len(planned.delete)),
+                "dry_run": dg.MetadataValue.bool(config.dry_run),
+                "refused": dg.MetadataValue.text(planned.refused or ""),
+                "sources": table(shown, {"source": "string", "rows": "int"}),
+            }
+        )
+
+    @dg.asset(
+        name="bm25_index",
+        deps=[all_files("bm25_corpus"), asset_key(corpus, "vanished_sources")],
+        description="The keyword index over all files of the corpus, built from their tokens.",
+        kinds={"bm25"},
+        **common,
+    )
+    def bm25_index(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
+        with bench(context) as opened:
+            version = opened.ledger.version(corpus)
+            outcome = build_keyword_index(opened)
+            opened.ledger.mark_indexed(corpus, version)
+        return _result(outcome, index_metadata(outcome))
+
+    @dg.asset(
+        name="corpus_lint_report",
+        deps=[all_files("lint_report"), asset_key(corpus, "vanished_sources")],
+        description="Findings over all files, worst first, and what only shows across files (duplicates).",
+        kinds={"json"},
+        check_specs=[
+            dg.AssetCheckSpec(
+                "nothing_quarantined",
+                asset=asset_key(corpus, "corpus_lint_report"),
+                description="Every file is searchable; else which are not, why, and how to try again.",
+            )
+        ],
+        **common,
+    )
+    def corpus_lint_report(context: dg.AssetExecutionContext) -> Iterator[Any]:
+        with bench(context) as opened:
+            outcome = lint_whole_corpus(opened)
+        yield _result(outcome, lint_metadata(outcome))
+        for check in outcome.checks:
+            yield dg.AssetCheckResult(
+                check_name=check.name,
+                passed=check.passed,
+                severity=SEVERITIES[check.severity],
+                description=check.message,
+                metadata=check_metadata(check),
+            )
+
+    @dg.asset(
+        name="stores_config",
+        deps=[all_files("vector_collection"), asset_key(corpus, "bm25_index")],
+        description="The JSON that retrievers load: every corpus with its stores and filter fields.",
+        kinds={"json"},
+        **common,
+    )
+    def stores_config(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
+        with bench(context) as opened:
+            return dg.MaterializeResult(metadata=stores_metadata(config, opened, write_stores_config(config)))
+
+    return [vanished_sources, bm25_index, corpus_lint_report, stores_config]
+
+
+def _orphans(instance: dg.DagsterInstance, corpus: str, bench: Bench) -> list[str]:
+    """Return sources that have a partition but no line in the ledger (left by an interrupted removal)."""
+    known = {state.source_id for state in bench.ledger.sources(corpus)}
+    return [source for source in known_sources(instance, corpus) if source not in known]
+
+
+def _result(outcome: Produced | Unchanged, metadata: dict[str, dg.MetadataValue]) -> dg.MaterializeResult:
+    return dg.MaterializeResult(metadata=metadata, data_version=dg.DataVersion(outcome.fingerprint))

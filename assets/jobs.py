@@ -1,0 +1,41 @@
+"""The jobs of a corpus: taking files through the stages, and refreshing what is made of all files together."""
+
+from typing import Any
+
+import dagster as dg
+
+from assets.indexes import INDEX_ASSETS
+from assets.partitions import CORPUS_TAG, sources_partitions
+from assets.stage_asset import asset_key
+from stackroom.stages.order import STAGES
+
+
+def ingest_job_name(corpus: str) -> str:
+    """Return the name of the per-file job of a corpus."""
+    return f"ingest_{corpus}"
+
+
+def refresh_job_name(corpus: str) -> str:
+    """Return the name of the job that refreshes the corpus-wide assets."""
+    return f"refresh_{corpus}"
+
+
+def ingest_job(corpus: str) -> Any:
+    """Return the job that takes files of a corpus through all stages; a run covers a range of partitions."""
+    return dg.define_asset_job(
+        ingest_job_name(corpus),
+        selection=dg.AssetSelection.assets(*(asset_key(corpus, stage.name) for stage in STAGES)),
+        partitions_def=sources_partitions(corpus),
+        description=f"Take files of {corpus} through all stages.",
+        tags={CORPUS_TAG: corpus},
+    )
+
+
+def refresh_job(corpus: str) -> Any:
+    """Return the job that removes vanished files and refreshes index, corpus lint report and stores JSON."""
+    return dg.define_asset_job(
+        refresh_job_name(corpus),
+        selection=dg.AssetSelection.assets(*(asset_key(corpus, name) for name in INDEX_ASSETS)),
+        description=f"Remove vanished files of {corpus}; refresh its keyword index, lint report and stores JSON.",
+        tags={CORPUS_TAG: corpus},
+    )

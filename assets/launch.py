@@ -1,0 +1,219 @@
+"""Running an ingestion from a terminal, in the same Dagster instance that the UI shows.
+
+``python -m assets.launch ingest --corpus NAME`` is what ``stackroom ingest`` starts. It prints one JSON object per
+line on standard output; everything else (Dagster's log, library warnings) goes to standard error.
+"""
+
+import argparse
+import json
+import os
+import sys
+import time
+import warnings
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+
+warnings.filterwarnings("ignore", category=dg.PreviewWarning)
+
+from assets.build import build_defs  # noqa: E402 - the filter must stand before definitions are built
+from assets.in_flight import RANGE_END_TAG, RANGE_START_TAG, busy_sources  # noqa: E402
+from assets.jobs import ingest_job_name, refresh_job_name  # noqa: E402
+from assets.partitions import CORPUS_TAG, add_sources, known_sources  # noqa: E402
+from assets.per_file import FORCE_TAG, REFRESH_TAG, Outcomes  # noqa: E402
+from resources.bench import bench_of, default_resources  # noqa: E402
+from stackroom.config import Config, load_config  # noqa: E402
+from stackroom.errors import StackroomError  # noqa: E402
+from stackroom.identity import partition_key  # noqa: E402
+from stackroom.ledger import Ledger, Verdict  # noqa: E402
+from stackroom.outcome import Failed, Produced  # noqa: E402
+from stackroom.plan import Plan, ranges  # noqa: E402
+from stackroom.stages.reconcile import plan_corpus  # noqa: E402
+from stackroom.state import StateFolder  # noqa: E402
+
+QUIET = {"loggers": {"console": {"config": {"log_level": "ERROR"}}}}
+"""Dagster's console logger would print every event; the terminal shows our own progress instead."""
+
+EXIT_FINE, EXIT_COULD_NOT_RUN, EXIT_SOME_FAILED = 0, 1, 2
+
+Say = Callable[..., None]
+
+
+class Tally:
+    """What an ingestion did, counted while it runs."""
+
+    def __init__(self, say: Say) -> None:
+        """Count, and report every file through ``say``."""
+        self.say = say
+        self.converted = 0
+        self.embedded = 0
+        self.started = time.monotonic()
+
+    def file(self, source_id: str, outcomes: Outcomes, verdict: Verdict | None) -> None:
+        """Report a finished file."""
+        self.converted += isinstance(outcomes.get("chunks"), Produced)
+        embeddings = outcomes.get("embeddings")
+        self.embedded += embeddings.summary["new"] if isinstance(embeddings, Produced) else 0
+        failed = next((outcome for outcome in outcomes.values() if isinstance(outcome, Failed)), None)
+        self.say(
+            "file",
+            source_id=source_id,
+            state=verdict.state if verdict else "pending",
+            reason=verdict.reason if verdict else None,
+            message=verdict.message if verdict else None,
+            remedy=failed.remedy if failed else None,
+            pages=verdict.pages if verdict else None,
+            chunks=verdict.chunks if verdict else None,
+        )
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run an ingestion and return the exit code: 0 fine, 2 some files failed, 1 could not run."""
+    options = _parser().parse_args(arguments)
+    # Dagster captures the process's standard output per run, so the messages need a descriptor of their own.
+    messages = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
+    os.dup2(2, 1)
+
+    def say(event: str, **values: Any) -> None:
+        messages.write(json.dumps({"event": event, **values}, ensure_ascii=False) + "\n")
+
+    try:
+        config = load_config(Path.cwd())
+        return ingest(config, options, say)
+    except (StackroomError, OSError) as error:
+        say("error", message=str(error))
+        return EXIT_COULD_NOT_RUN
+    finally:
+        messages.close()
+
+
+def ingest(config: Config, options: argparse.Namespace, say: Say) -> int:
+    """Bring a corpus into step with its folder and report what became of its files."""
+    corpus: str = options.corpus
+    tally = Tally(say)
+    instance = dg.DagsterInstance.get()
+    config.corpus(corpus)
+    with bench_of(config, corpus, default_resources(config, corpus)) as bench:
+        planned = plan_corpus(
+            bench,
+            force=options.force,
+            retry_quarantined=options.retry,
+            confirm_deletions=options.confirm_deletions,
+            busy=busy_sources(instance, corpus),
+        )
+        behind = bench.ledger.needs_index(corpus)
+        skipped = bench.scan.skipped
+    say("plan", files=len(planned.process), unchanged=planned.unchanged, delete=len(planned.delete), pages=None)
+    for note in filter(None, [planned.refused, *(f"skipped {entry.path}: {entry.reason}" for entry in skipped[:20])]):
+        say("note", message=note)
+    if options.dry_run:
+        for verb, sources in (("process", planned.process), ("delete", planned.delete)):
+            for source in sources:
+                say("note", message=f"would {verb} {source}")
+        return EXIT_FINE
+    definitions = build_defs(config, listener=tally.file)
+    crashed = _run_files(definitions, instance, config, corpus, planned, options.force, say)
+    if planned.process or planned.delete or behind:
+        crashed |= not _run(
+            definitions,
+            refresh_job_name(corpus),
+            instance,
+            {CORPUS_TAG: corpus},
+            {
+                **QUIET,
+                "ops": {f"{corpus}__vanished_sources": {"config": {"confirm_deletions": options.confirm_deletions}}},
+            },
+        )
+    return _report(config, corpus, tally, crashed=crashed)
+
+
+def _run_files(
+    definitions: dg.Definitions,
+    instance: dg.DagsterInstance,
+    config: Config,
+    corpus: str,
+    planned: Plan,
+    force: bool,
+    say: Say,
+) -> bool:
+    """Run every range of the plan; return whether a run broke for another reason than failed files."""
+    add_sources(instance, corpus, list(planned.process))
+    crashed = False
+    for first, last in ranges(planned.process, known_sources(instance, corpus), config.schedules.partitions_per_run):
+        tags = {
+            RANGE_START_TAG: partition_key(first),
+            RANGE_END_TAG: partition_key(last),
+            CORPUS_TAG: corpus,
+            REFRESH_TAG: "false",
+            FORCE_TAG: "true" if force else "false",
+        }
+        say("run", first=first, last=last)
+        succeeded = _run(definitions, ingest_job_name(corpus), instance, tags, QUIET)
+        crashed |= not succeeded and not _some_failed(config, corpus)
+    return crashed
+
+
+def _run(
+    definitions: dg.Definitions,
+    job: str,
+    instance: dg.DagsterInstance,
+    tags: Mapping[str, str],
+    run_config: Mapping[str, Any],
+) -> bool:
+    result = definitions.resolve_job_def(job).execute_in_process(
+        instance=instance, tags=dict(tags), run_config=dict(run_config), raise_on_error=False
+    )
+    return bool(result.success)
+
+
+def _some_failed(config: Config, corpus: str) -> bool:
+    return any(state.reason for state in Ledger(StateFolder(config.state_folder).ledger).sources(corpus))
+
+
+def _report(config: Config, corpus: str, tally: Tally, *, crashed: bool) -> int:
+    states = [state for state in Ledger(StateFolder(config.state_folder).ledger).sources(corpus) if state.present]
+    failed = [
+        {
+            "source_id": state.source_id,
+            "state": state.state,
+            "reason": state.reason,
+            "message": state.message,
+            "remedy": state.remedy,
+        }
+        for state in states
+        if state.state in ("quarantined", "pending")
+    ]
+    counts = {name: sum(state.state == name for state in states) for name in ("searchable", "partial", "quarantined")}
+    if crashed:
+        tally.say("error", message="a run broke off; its log is in the Dagster UI (`make ui`, then Runs)")
+        return EXIT_COULD_NOT_RUN
+    tally.say(
+        "done",
+        ok=not failed,
+        **counts,
+        pending=sum(state.state == "pending" for state in states),
+        failed=failed,
+        converted=tally.converted,
+        embedded=tally.embedded,
+        chunks=sum(state.chunks or 0 for state in states),
+        seconds=round(time.monotonic() - tally.started, 2),
+    )
+    return EXIT_SOME_FAILED if failed else EXIT_FINE
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m assets.launch")
+    commands = parser.add_subparsers(dest="command", required=True)
+    command = commands.add_parser("ingest", help="bring a corpus into step with its folder")
+    command.add_argument("--corpus", required=True)
+    command.add_argument("--force", action="store_true", help="process every file again")
+    command.add_argument("--retry", action="store_true", help="try quarantined files again")
+    command.add_argument("--confirm-deletions", action="store_true", help="accept that most files are gone")
+    command.add_argument("--dry-run", action="store_true", help="say what would be done")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,37 @@
+"""Asset `metadata_map`: bibliographic metadata with evidence, merged with the curated map."""
+
+import dagster as dg
+
+from assets.show import escape, table
+from assets.stage_asset import StageAsset, Summary
+from stackroom.stages.order import BY_NAME
+
+
+def show(summary: Summary) -> dict[str, dg.MetadataValue]:
+    """Return the chosen values, completeness, and every candidate with where it was found."""
+    authors = summary["authors"] or []
+    return {
+        "title": dg.MetadataValue.md(escape(summary["title"] or "")),
+        "authors": dg.MetadataValue.md(escape("; ".join(authors) if isinstance(authors, list) else str(authors))),
+        "year": dg.MetadataValue.text(str(summary["year"] or "")),
+        "journal": dg.MetadataValue.md(escape(summary["journal"] or "")),
+        "doi": dg.MetadataValue.text(str(summary["doi"] or "")),
+        "complete": dg.MetadataValue.bool(summary["complete"]),
+        "curated": dg.MetadataValue.bool(summary["curated"]),
+        "tiers": dg.MetadataValue.json(list(summary["sources"])),
+        "conflicts": dg.MetadataValue.int(len(summary["conflicts"])),
+        "evidence": table(
+            summary["evidence"],
+            {"field": "string", "value": "string", "source": "string", "where": "string", "confidence": "float"},
+        ),
+    }
+
+
+ASSET = StageAsset(
+    stage=BY_NAME["metadata_map"],
+    description="Title, authors, year, journal and DOI with the evidence for each, under the curated corrections.",
+    kinds=frozenset({"json"}),
+    show=show,
+    checks={"map_lint": "Title, year, DOI and the other fields look plausible and are complete."},
+    failure_check=("metadata_map", "map_lint"),
+)

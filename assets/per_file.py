@@ -1,0 +1,158 @@
+"""The one loop over files and stages.
+
+No stage logic, no store call and no settings stand here: outcomes come in, events go out. A file that fails costs
+nobody else anything; the run fails once, at the end, with a table of the files that did not get through.
+"""
+
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import dagster as dg
+
+from assets.ahead import prepared
+from assets.corpus_metadata import refresh_events
+from assets.events import FailedFile, failure_event, run_failure, success_events
+from assets.in_flight import other_runs
+from assets.partitions import sources_partitions
+from assets.stage_asset import StageAsset, asset_specs, check_specs, pool_name
+from resources.bench import KINDS, bench_of, resource_key
+from stackroom.config import Config
+from stackroom.errors import StackroomError
+from stackroom.identity import source_of_partition
+from stackroom.ledger import Verdict
+from stackroom.outcome import Failed, Outcome, ReasonCode
+from stackroom.stages.bench import Bench, FileWork
+from stackroom.stages.verdict import judge, revision, settings_digest
+
+FORCE_TAG = "stackroom/force"
+"""Run tag that makes every artefact again, even if nothing changed."""
+
+REFRESH_TAG = "stackroom/refresh"
+"""Run tag; ``false`` when whoever started the run refreshes the corpus-wide assets itself."""
+
+TRANSIENT_ATTEMPTS = 3
+"""Times a stage is tried when it fails for a passing reason (a store that is restarting)."""
+
+Outcomes = dict[str, Outcome]
+Listener = Callable[[str, Outcomes, Verdict | None], None]
+"""Told about every finished file: source id, outcomes by stage, what went into the ledger."""
+
+
+def per_file_assets(
+    config: Config, corpus: str, stages: Sequence[StageAsset], listener: Listener | None = None
+) -> dg.AssetsDefinition:
+    """Return the per-file assets of a corpus: one op that takes every file of the run through the selected stages."""
+    partitions = sources_partitions(corpus)
+
+    @dg.multi_asset(
+        name=f"ingest_files_{corpus}",
+        specs=asset_specs(corpus, stages),
+        check_specs=check_specs(corpus, stages, partitions),
+        partitions_def=partitions,
+        backfill_policy=dg.BackfillPolicy.multi_run(config.schedules.partitions_per_run),
+        can_subset=True,
+        required_resource_keys={resource_key(corpus, kind) for kind in KINDS},
+        pool=pool_name(config, corpus),
+    )
+    def ingest_files(context: dg.AssetExecutionContext) -> Iterator[Any]:
+        resources = {kind: getattr(context.resources, resource_key(corpus, kind)) for kind in KINDS}
+        chosen = {key.path[-1] for key in context.selected_asset_keys}
+        selected = [stage for stage in stages if stage.name in chosen]
+        sources = [source_of_partition(key) for key in context.partition_keys]
+        force = context.run.tags.get(FORCE_TAG) == "true"
+        failed: list[FailedFile] = []
+        with bench_of(config, corpus, resources) as bench:
+            for source_id, outcomes in run_files(bench, selected, sources, force=force, listener=listener):
+                yield from _events(corpus, selected, source_id, outcomes, failed)
+            if "bm25_corpus" in chosen and _refreshes(context, corpus):
+                yield from refresh_events(config, bench)
+        for check in context.selected_asset_check_keys:
+            yield dg.Output(None, output_name=check.to_python_identifier())
+        if failed:
+            raise run_failure(failed, len(sources))
+
+    return ingest_files
+
+
+def _refreshes(context: dg.AssetExecutionContext, corpus: str) -> bool:
+    """Return whether this run refreshes the index: the last of several runs does it for all of them."""
+    if context.run.tags.get(REFRESH_TAG) == "false":
+        return False
+    return not other_runs(context.instance, corpus, context.run_id)
+
+
+def run_files(
+    bench: Bench,
+    stages: Sequence[StageAsset],
+    sources: Sequence[str],
+    *,
+    force: bool = False,
+    listener: Listener | None = None,
+) -> Iterator[tuple[str, Outcomes]]:
+    """Take every source through the stages, converting the next ones while this one is embedded and stored."""
+    settings = settings_digest(bench)
+    hashes = {state.source_id: state.content_hash for state in bench.ledger.sources(bench.name)}
+    first = [stage for stage in stages if stage.stage.ahead]
+    rest = [stage for stage in stages if not stage.stage.ahead]
+    workers = bench.converter.workers + 1 if first else 1
+
+    def prepare(source_id: str) -> Outcomes:
+        return run_stages(FileWork(bench, source_id, force), first, {})
+
+    for source_id, outcomes in prepared(sources, prepare, workers=workers, window=4 * workers):
+        run_stages(FileWork(bench, source_id, force), rest, outcomes)
+        digest = _digest(outcomes) or hashes.get(source_id)
+        verdict = judge(outcomes, revision(bench, source_id, digest, settings) if digest else None)
+        if verdict is not None:
+            bench.ledger.record(bench.name, source_id, verdict)
+        if listener is not None:
+            listener(source_id, outcomes, verdict)
+        yield source_id, outcomes
+
+
+def _digest(outcomes: Outcomes) -> str | None:
+    """Return the content hash this run saw; the file may have changed since the ledger last looked."""
+    document = outcomes.get("source_document")
+    return None if document is None or isinstance(document, Failed) else str(document.summary["content_hash"])
+
+
+def run_stages(work: FileWork, stages: Sequence[StageAsset], outcomes: Outcomes) -> Outcomes:
+    """Run stages for one file until one fails; outcomes are added to ``outcomes``, which is returned."""
+    for stage in stages:
+        if any(isinstance(outcome, Failed) for outcome in outcomes.values()):
+            break
+        outcomes[stage.name] = _attempt(work, stage)
+    return outcomes
+
+
+def _attempt(work: FileWork, stage: StageAsset) -> Outcome:
+    outcome: Outcome = Failed(ReasonCode.INTERNAL_ERROR, "not run")
+    for _ in range(TRANSIENT_ATTEMPTS):
+        try:
+            outcome = stage.stage.run(work)
+        except StackroomError as error:
+            return Failed(ReasonCode.INTERNAL_ERROR, str(error), {"error": type(error).__name__})
+        except OSError as error:
+            # Disk full, folder read-only: not the file's fault, so it stays pending.
+            return Failed(ReasonCode.STORE_UNAVAILABLE, f"cannot write or read: {error}", retryable=True)
+        except Exception as error:  # noqa: BLE001 - one file's defect must not cost the others; all evidence is kept
+            evidence = {"type": type(error).__name__, "traceback": traceback.format_exc()}
+            return Failed(ReasonCode.INTERNAL_ERROR, f"{type(error).__name__}: {error}", evidence)
+        if not (isinstance(outcome, Failed) and outcome.retryable):
+            return outcome
+    return outcome
+
+
+def _events(
+    corpus: str, stages: Sequence[StageAsset], source_id: str, outcomes: Outcomes, failed: list[FailedFile]
+) -> Iterator[dg.AssetMaterialization | dg.AssetCheckEvaluation]:
+    for stage in stages:
+        outcome = outcomes.get(stage.name)
+        if outcome is None:
+            continue
+        if isinstance(outcome, Failed):
+            failed.append(FailedFile(source_id, stage.name, outcome))
+            yield failure_event(corpus, stage, source_id, outcome)
+        else:
+            yield from success_events(corpus, stage, source_id, outcome)

@@ -1,0 +1,33 @@
+"""Run requests for a plan."""
+
+import dagster as dg
+
+from assets.in_flight import RANGE_END_TAG, RANGE_START_TAG
+from assets.partitions import CORPUS_TAG
+from stackroom.config import Config
+from stackroom.identity import partition_key
+from stackroom.plan import Plan, ranges
+
+
+def requests_for(
+    config: Config, corpus: str, planned: Plan, ordered: list[str], *, refresh: bool
+) -> list[dg.RunRequest]:
+    """Return one ranged run per stretch of neighbouring files to process, and one to refresh the corpus-wide assets.
+
+    Args:
+        config: settings.
+        corpus: corpus name.
+        planned: what to do.
+        ordered: all sources with partitions, in the order Dagster knows them.
+        refresh: whether to request the refresh of index, lint report and stores JSON.
+    """
+    requests = [
+        dg.RunRequest(
+            job_name=f"ingest_{corpus}",
+            tags={RANGE_START_TAG: partition_key(first), RANGE_END_TAG: partition_key(last), CORPUS_TAG: corpus},
+        )
+        for first, last in ranges(planned.process, ordered, config.schedules.partitions_per_run)
+    ]
+    if refresh:
+        requests.append(dg.RunRequest(job_name=f"refresh_{corpus}", tags={CORPUS_TAG: corpus}))
+    return requests

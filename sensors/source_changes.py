@@ -1,0 +1,43 @@
+"""The sensor: look at the folder, make the plan, request runs. It decides nothing; `stackroom.plan` does."""
+
+import dagster as dg
+
+from assets.in_flight import busy_sources
+from assets.partitions import add_sources, known_sources, partitions_name
+from resources.bench import bench_of, default_resources
+from sensors.runs import requests_for
+from stackroom.config import Config
+from stackroom.errors import SourceError
+from stackroom.stages.reconcile import plan_corpus
+
+
+def source_sensors(config: Config) -> list[dg.SensorDefinition]:
+    """Return one sensor per corpus, off until switched on."""
+    return [_source_sensor(config, corpus) for corpus in config.corpora]
+
+
+def _source_sensor(config: Config, corpus: str) -> dg.SensorDefinition:
+    @dg.sensor(
+        name=f"watch_{corpus}",
+        job_names=[f"ingest_{corpus}", f"refresh_{corpus}"],
+        minimum_interval_seconds=config.schedules.sensor_seconds,
+        default_status=dg.DefaultSensorStatus.STOPPED,
+        description=f"Takes in new and changed files of {corpus}, removes vanished ones, refreshes the index.",
+    )
+    def watch(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
+        instance = context.instance
+        with bench_of(config, corpus, default_resources(config, corpus)) as bench:
+            busy = busy_sources(instance, corpus)
+            try:
+                planned = plan_corpus(bench, busy=busy)
+            except SourceError as error:
+                return dg.SkipReason(f"the folder cannot be read, so nothing was changed: {error}")
+            version, behind = bench.ledger.version(corpus), bench.ledger.needs_index(corpus)
+        add_sources(instance, corpus, list(planned.process))
+        refresh = not planned.process and not busy and (bool(planned.delete) or behind)
+        requests = requests_for(config, corpus, planned, known_sources(instance, corpus), refresh=refresh)
+        if not requests:
+            return dg.SkipReason(planned.refused or f"{planned.unchanged} files unchanged in {partitions_name(corpus)}")
+        return dg.SensorResult(run_requests=requests, cursor=str(version))
+
+    return watch

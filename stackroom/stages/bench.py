@@ -1,0 +1,222 @@
+"""The bench a run works at: the settings of one corpus and the library objects opened for it, each on first use."""
+
+import fnmatch
+import os
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from stackroom.config import Config, Corpus, LimitSettings
+from stackroom.conversion import ConversionOptions, Converter, open_converter
+from stackroom.embedding import Embedder, ModelIdentity, open_embedder
+from stackroom.embedding.identity import model_identity
+from stackroom.embedding.tokenizer import Tokenizer, open_tokenizer
+from stackroom.errors import ConfigError
+from stackroom.ledger import Ledger
+from stackroom.metadata_map import CuratedMap, load_curated
+from stackroom.sources import Scan, scan_folder
+from stackroom.state import StateFolder
+from stackroom.stores.base import CollectionSpec, VectorStore, open_store
+from stackroom.stores.bm25.analyser import Analyser, open_analyser
+from stackroom.stores.manifest import Manifest
+from stackroom.stores.naming import collection_name
+
+
+@dataclass(frozen=True)
+class BenchSettings:
+    """Everything a run's results depend on besides the files themselves."""
+
+    name: str
+    """Corpus name."""
+    corpus: Corpus
+    limits: LimitSettings
+    state: StateFolder
+    store_uri: str
+
+    @classmethod
+    def of(cls, config: Config, name: str) -> Self:
+        """Return the settings of a corpus as ``stackroom.yaml`` has them."""
+        return cls(
+            name=name,
+            corpus=config.corpus(name),
+            limits=config.limits,
+            state=StateFolder(config.state_folder),
+            store_uri=config.vector_store_uri(name),
+        )
+
+
+@dataclass
+class Bench:
+    """Opened objects of one corpus. Use as a context manager; nothing is opened that no stage asks for.
+
+    The ``open_…`` fields are how other deployments and tests put their own objects in place.
+    """
+
+    settings: BenchSettings
+    open_converter: Callable[[ConversionOptions, Path], Converter] = open_converter
+    open_embedder: Callable[[BenchSettings], Embedder] = field(
+        default=lambda settings: open_embedder(settings.corpus.embedder, cache=settings.state.embedding_cache)
+    )
+    open_store: Callable[[str, CollectionSpec], VectorStore] = open_store
+    _stack: ExitStack = field(default_factory=ExitStack, repr=False)
+
+    def __enter__(self) -> Self:
+        """Return the bench itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close whatever was opened."""
+        self.close()
+
+    def close(self) -> None:
+        """Close whatever was opened."""
+        self._stack.close()
+
+    @property
+    def name(self) -> str:
+        """Corpus name."""
+        return self.settings.name
+
+    @cached_property
+    def artefacts(self):  # noqa: ANN201 - see StateFolder.artefacts
+        """Folder of the corpus's artefacts."""
+        return self.settings.state.artefacts(self.name)
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        """The ledger of all corpora."""
+        ledger = Ledger(self.settings.state.ledger)
+        self._stack.callback(ledger.close)
+        return ledger
+
+    @cached_property
+    def manifest(self) -> Manifest:
+        """The manifest of all collections."""
+        manifest = Manifest(self.settings.state.manifest)
+        self._stack.callback(manifest.close)
+        return manifest
+
+    @cached_property
+    def tokenizer(self) -> Tokenizer:
+        """Tokenizer of the embedding model."""
+        return open_tokenizer(self.settings.corpus.embedder)
+
+    @cached_property
+    def model(self) -> ModelIdentity:
+        """Identity of the embedding model; known without loading the model."""
+        return model_identity(self.settings.corpus.embedder)
+
+    @cached_property
+    def conversion_options(self) -> ConversionOptions:
+        """Options of conversion and chunking.
+
+        Raises:
+            ConfigError: the token limit is above what the embedding model reads.
+        """
+        corpus, tokenizer = self.settings.corpus, self.tokenizer
+        limit = corpus.chunking.max_tokens or tokenizer.max_tokens
+        if limit > tokenizer.max_tokens:
+            raise ConfigError(
+                f"corpora.{self.name}.chunking.max_tokens: {limit} is above the {tokenizer.max_tokens} tokens that the "
+                f"embedding model {self.model.name} reads; the rest of each chunk would be lost"
+            )
+        return ConversionOptions(
+            conversion=corpus.conversion,
+            ocr=corpus.ocr,
+            limits=self.settings.limits,
+            tokenizer_file=tokenizer.file,
+            max_tokens=limit,
+            merge_peers=corpus.chunking.merge_peers,
+        )
+
+    @cached_property
+    def converter(self) -> Converter:
+        """Worker processes for classification and conversion."""
+        converter = self.open_converter(self.conversion_options, self.settings.state.conversion_cache)
+        self._stack.callback(converter.close)
+        return converter
+
+    @cached_property
+    def embedder(self) -> Embedder:
+        """The embedding model; loaded when the first text is not in the cache."""
+        embedder = self.open_embedder(self.settings)
+        self._stack.callback(embedder.close)
+        return embedder
+
+    @cached_property
+    def collection(self) -> CollectionSpec:
+        """The vector collection of the corpus for the current model."""
+        return CollectionSpec(
+            name=collection_name(self.name, self.model.key),
+            corpus=self.name,
+            model=self.model.key,
+            dimension=self.model.dimension,
+            filter_fields=self.settings.corpus.filter_fields,
+        )
+
+    @cached_property
+    def store(self) -> VectorStore:
+        """The opened vector collection."""
+        store = self.open_store(self.settings.store_uri, self.collection)
+        self._stack.callback(store.close)
+        return store
+
+    @cached_property
+    def analyser(self) -> Analyser:
+        """The analyser of the keyword index."""
+        return open_analyser(self.settings.corpus.bm25)
+
+    @cached_property
+    def curated(self) -> CuratedMap:
+        """The curated metadata map beside the documents."""
+        return load_curated(self.settings.corpus.folder)
+
+    @cached_property
+    def scan(self) -> Scan:
+        """The corpus's folder as it is now."""
+        corpus = self.settings.corpus
+        return scan_folder(corpus.folder, corpus.include, corpus.exclude, skip_folders=(self.settings.state.root,))
+
+    @cached_property
+    def _paths(self) -> dict[str, Path]:
+        return {file.source_id: file.path for file in self.scan.files}
+
+    def locate(self, source_id: str) -> Path:
+        """Return where a source lies; the file may be gone.
+
+        The identity is Unicode NFC, the name on disk may be decomposed, so a folder scan is the fallback.
+        """
+        direct = self.settings.corpus.folder / source_id
+        return direct if direct.exists() else self._paths.get(source_id, direct)
+
+    def password(self, source_id: str) -> str | None:
+        """Return the password for a source, if its path matches a pattern under ``passwords``."""
+        for pattern, variable in self.settings.corpus.passwords.items():
+            if fnmatch.fnmatch(source_id, pattern):
+                return os.environ.get(variable)
+        return None
+
+
+@dataclass
+class FileWork:
+    """One source at the bench."""
+
+    bench: Bench
+    source_id: str
+    force: bool = False
+    """Make every artefact again, even if nothing changed."""
+
+    @property
+    def path(self) -> Path:
+        """Where the source lies."""
+        return self.bench.locate(self.source_id)
+
+    def artefact(self, stage: str, suffix: str) -> Path:
+        """Return the path of this source's artefact of a stage."""
+        return self.bench.artefacts.path(stage, self.source_id, suffix)

@@ -1,0 +1,124 @@
+"""What is made of all sources of a corpus together: the keyword index, the corpus lint report, the stores JSON."""
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+from stackroom.artefacts import read_json, write_json
+from stackroom.atomic import write_text
+from stackroom.config import Config
+from stackroom.fingerprint import fingerprint
+from stackroom.outcome import CheckResult, Produced, Unchanged
+from stackroom.postcheck import LINT_VERSION, lint_corpus
+from stackroom.retrieval.configuration import stores_config
+from stackroom.stages import bm25_corpus, lint_report
+from stackroom.stages.bench import Bench, FileWork
+from stackroom.state import StateFolder
+from stackroom.stores.bm25.index import build_index
+
+CORPUS_LINT_SCHEMA = "stackroom.corpus_lint_report/1"
+
+
+def build_keyword_index(bench: Bench) -> Produced | Unchanged:
+    """Build the keyword index from the token artefacts of all present sources; nothing to do if none changed."""
+    paths = [
+        path
+        for state in bench.ledger.sources(bench.name)
+        if state.present and (path := bench.artefacts.path(bm25_corpus.STAGE, state.source_id, "pkl")).exists()
+    ]
+    report = build_index(paths, bench.settings.state.bm25_index(bench.name), bench.settings.corpus.bm25)
+    summary = asdict(report)
+    return Produced(report.fingerprint, summary) if report.built else Unchanged(report.fingerprint, summary)
+
+
+def lint_whole_corpus(bench: Bench) -> Produced | Unchanged:
+    """Gather the findings of all sources, and look for what only shows across sources (duplicates, missing rows)."""
+    states = bench.ledger.sources(bench.name)
+    reports = {
+        state.source_id: artefact
+        for state in states
+        if (artefact := lint_report.read(FileWork(bench, state.source_id))) is not None
+    }
+    made_for = fingerprint(
+        "corpus_lint_report",
+        1,
+        reports={source: artefact.fingerprint for source, artefact in reports.items()},
+        states=[[state.source_id, state.state, state.reason, state.content_hash] for state in states],
+        linter=LINT_VERSION,
+    )
+    target = bench.artefacts.root / "corpus_lint_report.json"
+    recorded = read_json(target, CORPUS_LINT_SCHEMA)
+    if recorded and recorded.fingerprint == made_for.digest:
+        return Unchanged(made_for.digest, recorded.data, _quarantine_check(recorded.data))
+    data = _gather(bench, reports) | {
+        "states": _count(state.state for state in states),
+        "failed": [
+            {
+                "source_id": state.source_id,
+                "state": state.state,
+                "reason": state.reason,
+                "message": state.message,
+                "remedy": state.remedy,
+            }
+            for state in states
+            if state.state == "quarantined" or (state.state == "pending" and state.reason)
+        ],
+    }
+    write_json(target, CORPUS_LINT_SCHEMA, made_for, data)
+    return Produced(made_for.digest, data, _quarantine_check(data))
+
+
+def write_stores_config(config: Config) -> dict[str, Any]:
+    """Write the JSON that retrievers load, and return it."""
+    content = stores_config(config)
+    write_text(StateFolder(config.state_folder).stores_config, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+    return content
+
+
+def _gather(bench: Bench, reports: dict[str, Any]) -> dict[str, Any]:
+    per_source = [
+        {
+            "source_id": source,
+            "errors": artefact.data["errors"],
+            "warnings": artefact.data["warnings"],
+            "chunks": artefact.data["chunks"],
+            "findings": artefact.data["findings"][:5],
+        }
+        for source, artefact in reports.items()
+    ]
+    per_source.sort(key=lambda row: (-row["errors"], -row["warnings"], row["source_id"]))
+    entries = {}
+    for source in reports:
+        mapped = read_json(bench.artefacts.path("metadata_map", source, "json"), "stackroom.metadata_map/1")
+        if mapped is not None:
+            entries[source] = mapped.data["merged"]
+    return {
+        "sources": len(reports),
+        "chunks": sum(row["chunks"] for row in per_source),
+        "errors": sum(row["errors"] for row in per_source),
+        "warnings": sum(row["warnings"] for row in per_source),
+        "worst": per_source[:50],
+        "across": [asdict(finding) for finding in lint_corpus(entries)],
+    }
+
+
+def _quarantine_check(data: dict[str, Any]) -> tuple[CheckResult, ...]:
+    failed = data["failed"]
+    return (
+        CheckResult(
+            "nothing_quarantined",
+            passed=not failed,
+            message=f"{len(failed)} files are not searchable" if failed else "every file is searchable",
+            details={
+                "files": failed[:20],
+                "retry": "replace the files, or run `stackroom ingest --retry` to try the same files again",
+            },
+        ),
+    )
+
+
+def _count(values: Any) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for value in values:
+        counts[value] = counts.get(value, 0) + 1
+    return counts

@@ -1,0 +1,39 @@
+"""Comparing a corpus's folder with the ledger: look at the folder, work out revisions, make the plan."""
+
+from collections.abc import Collection
+
+from stackroom.plan import Plan, plan
+from stackroom.stages.bench import Bench
+from stackroom.stages.verdict import revision, settings_digest
+
+
+def plan_corpus(
+    bench: Bench,
+    *,
+    force: bool = False,
+    retry_quarantined: bool = False,
+    confirm_deletions: bool = False,
+    busy: Collection[str] = (),
+) -> Plan:
+    """Scan the folder, note it in the ledger, and return what has to be done.
+
+    Args:
+        bench: bench of the corpus.
+        force: process every file again.
+        retry_quarantined: try quarantined files again although nothing changed.
+        confirm_deletions: accept that more than half of the files are gone.
+        busy: sources that runs in flight are working on.
+
+    Raises:
+        SourceError: the folder cannot be read; nothing is planned then, least of all deletions.
+    """
+    hashes = bench.ledger.observe(bench.name, bench.scan)
+    settings = settings_digest(bench)
+    return plan(
+        {source: revision(bench, source, digest, settings) for source, digest in hashes.items()},
+        bench.ledger.sources(bench.name),
+        force=force,
+        retry_quarantined=retry_quarantined,
+        confirm_deletions=confirm_deletions,
+        busy=busy,
+    )

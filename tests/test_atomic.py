@@ -1,0 +1,52 @@
+"""A crash leaves the old or the new content; a lock names its holder."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from stackroom.atomic import atomic_write, write_text, writer_lock
+from stackroom.errors import StoreLockedError
+
+
+def test_an_interrupted_write_leaves_the_old_content_and_no_temporary_file(tmp_path):
+    target = tmp_path / "a.json"
+    write_text(target, "old")
+    with pytest.raises(RuntimeError), atomic_write(target) as handle:
+        handle.write(b"half of the new con")
+        raise RuntimeError
+    assert target.read_text() == "old"
+    assert os.listdir(tmp_path) == ["a.json"]
+
+
+def test_a_finished_write_replaces_the_content(tmp_path):
+    target = tmp_path / "deep" / "a.json"
+    write_text(target, "old")
+    write_text(target, "new")
+    assert target.read_text() == "new"
+
+
+def test_a_held_lock_names_its_holder(tmp_path):
+    lock = tmp_path / "writer.lock"
+    code = (
+        "import sys, pathlib\n"
+        "from stackroom.atomic import writer_lock\n"
+        "with writer_lock(pathlib.Path(sys.argv[1]), 'the store'):\n"
+        "    print('held', flush=True); sys.stdin.read()\n"
+    )
+    holder = subprocess.Popen(
+        [sys.executable, "-c", code, str(lock)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert holder.stdout.readline() == "held\n"
+        with pytest.raises(StoreLockedError, match=rf"the store is being written by process {holder.pid} on "):
+            with writer_lock(lock, "the store"):
+                pass
+        holder.kill()
+        holder.wait()
+        with writer_lock(lock, "the store", wait_seconds=5):
+            pass
+    finally:
+        holder.kill()
+        holder.communicate()
