@@ -45,7 +45,15 @@ class EmbeddingStoreError(StoreError):
     """An article memory cannot be opened, read or written."""
 
 
-class StoreLockedError(StoreError):
+class StoreNotFoundError(StoreError, FileNotFoundError):
+    """There is no store or collection of that name, and it was not to be created."""
+
+
+class StoreUnavailableError(StoreError):
+    """A store does not answer; trying again later may help."""
+
+
+class StoreLockedError(StoreUnavailableError):
     """Another process is writing to the same embedded store; the message names it."""
 
 
@@ -53,8 +61,12 @@ class ModelMismatchError(StoreError):
     """A store was written with another embedding model than the one now in use; both are named."""
 
 
-class FilterError(StackroomError, ValueError):
-    """A metadata filter is not a sentence of the filter language."""
+class FilterError(StackroomError, ValueError, TypeError):
+    """A metadata filter is not a sentence of the filter language.
+
+    A ValueError for everything that can be wrong; also a TypeError, so that code which expected one for an operand of
+    the wrong type goes on working.
+    """
 
 
 class QueryError(StackroomError, ValueError):
