@@ -1,0 +1,1 @@
+"""Record collections: JSONL files of processed text records, one collection per document type."""
