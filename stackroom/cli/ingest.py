@@ -1,0 +1,195 @@
+"""``stackroom ingest``: bring corpora up to date, through the same Dagster instance the UI shows."""
+
+import dataclasses
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, assert_never
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from stackroom.cli.child import Child, Command
+from stackroom.cli.events import DoneEvent, ErrorEvent, Event, FileEvent, NoteEvent, PlanEvent, RunEvent
+from stackroom.cli.output import (
+    EXIT_CANNOT_RUN,
+    EXIT_FILES_FAILED,
+    EXIT_FINE,
+    console,
+    print_error,
+    program,
+    safe,
+)
+from stackroom.cli.progress import Display, display
+from stackroom.cli.project import Options, check_code_location, process_environment
+from stackroom.config import Config, add_corpus
+from stackroom.errors import ConfigError
+from stackroom.outcome import REMEDIES, ReasonCode
+
+MOST_FAILURES_SHOWN = 40
+"""Rows of the table of failed files; `stackroom status` lists all of them."""
+
+
+@dataclasses.dataclass
+class CorpusResult:
+    """What the ingestion of one corpus came to."""
+
+    corpus: str
+    done: DoneEvent | None = None
+    error: str | None = None
+
+    @property
+    def exit_code(self) -> int:
+        """Exit code this result alone would give."""
+        if self.done is None:
+            return EXIT_CANNOT_RUN
+        if self.done.failed or self.done.quarantined:
+            return EXIT_FILES_FAILED
+        return EXIT_FINE if self.done.ok else EXIT_CANNOT_RUN
+
+
+def ingest(
+    context: typer.Context,
+    corpus: Annotated[str | None, typer.Argument(help="Corpus to ingest (default: every corpus).")] = None,
+    source: Annotated[
+        Path | None,
+        typer.Option(help="A folder to ingest; it becomes a corpus named after it and is remembered."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Process every file again, also unchanged ones.")] = False,
+    retry: Annotated[bool, typer.Option("--retry", help="Also try quarantined files that have not changed.")] = False,
+    confirm_deletions: Annotated[
+        bool,
+        typer.Option("--confirm-deletions", help="Accept that more than half of a corpus has been deleted."),
+    ] = False,
+) -> int:
+    """Bring corpora up to date with their folders: convert, embed and index what is new or has changed."""
+    options: Options = context.obj
+    config = options.load()
+    check_code_location(config)
+    if source is not None:
+        if corpus is not None:
+            raise ConfigError("give either the name of a corpus or --source, not both")
+        corpus = add_corpus(config, source)
+        config = options.load()
+    names = [corpus] if corpus is not None else sorted(config.corpora)
+    for name in names:
+        config.corpus(name)  # an unknown name is refused before anything runs
+    if not names:
+        raise ConfigError("stackroom.yaml names no corpus; add one under `corpora`, or give a folder with --source")
+    switches = [
+        name
+        for name, on in (
+            ("--force", force),
+            ("--retry-quarantined", retry),
+            ("--confirm-deletions", confirm_deletions),
+        )
+        if on
+    ]
+    screen = console()
+    results = [ingest_corpus(config, name, switches, screen) for name in names]
+    print_next_steps(config, results, screen)
+    codes = {result.exit_code for result in results}
+    return EXIT_CANNOT_RUN if EXIT_CANNOT_RUN in codes else max(codes)
+
+
+def ingest_corpus(
+    config: Config,
+    name: str,
+    switches: Sequence[str],
+    screen: Console,
+    arguments: Sequence[str] = (sys.executable, "-m", "assets.launch"),
+) -> CorpusResult:
+    """Ingest one corpus in a process of its own and show how it goes.
+
+    Args:
+        config: the project's settings.
+        name: corpus.
+        switches: options handed on to the process.
+        screen: where progress and summary are shown.
+        arguments: the program that ingests; it is called with ``ingest --corpus NAME`` and the switches.
+    """
+    screen.print(f"[bold]{name}[/] {safe(str(config.corpus(name).folder))}", soft_wrap=True)
+    command = Command(
+        arguments=[*arguments, "ingest", "--corpus", name, *switches],
+        folder=config.project_folder,
+        environment=process_environment(config),
+        log=config.state_folder / "logs" / f"ingest-{name}-{time.strftime('%Y%m%d-%H%M%S')}.log",
+    )
+    result = CorpusResult(name)
+    # The process is started before the display, whose refreshing thread must not exist when it is forked.
+    with Child(command) as child, display(screen) as shown:
+        for event in child.events():
+            _handle(event, result, shown)
+    if result.error is not None:
+        print_error(result.error)
+    if result.done is not None:
+        print_summary(result.done, screen)
+    return result
+
+
+def _handle(event: Event, result: CorpusResult, shown: Display) -> None:
+    match event:
+        case PlanEvent():
+            shown.plan(event)
+            total = event.files + event.unchanged
+            shown.note(f"{total} files, {event.files} to do" if event.files else f"{total} files, nothing to do")
+        case FileEvent():
+            shown.file(event)
+        case NoteEvent():
+            shown.note(event.message)
+        case RunEvent():
+            pass  # the run is visible in the UI; its id helps nobody here
+        case DoneEvent():
+            result.done = event
+        case ErrorEvent():
+            result.error = event.message
+        case _:
+            assert_never(event)
+
+
+def print_summary(done: DoneEvent, screen: Console) -> None:
+    """Print what has become of the corpus, and a table of the files that failed."""
+    parts = [f"[green]{done.searchable} searchable[/]"]
+    if done.partial:
+        parts.append(f"[yellow]{done.partial} partial[/]")
+    if done.quarantined:
+        parts.append(f"[red]{done.quarantined} quarantined[/]")
+    work = f"{done.converted} converted, {done.embedded} texts embedded"
+    screen.print(f"  {', '.join(parts)}; {work}; {done.seconds:.1f} s")
+    if done.failed:
+        screen.print(failed_table(done.failed))
+        if len(done.failed) > MOST_FAILURES_SHOWN:
+            rest = len(done.failed) - MOST_FAILURES_SHOWN
+            screen.print(f"  … and {rest} more; `{program()} status` lists all")
+
+
+def failed_table(failed: Sequence[FileEvent]) -> Table:
+    """Return a table of failed files with the reason and what to do about each."""
+    table = Table(show_edge=False, pad_edge=False, box=None, padding=(0, 2, 0, 2))
+    for heading in ("failed file", "reason", "what is wrong", "what to do"):
+        table.add_column(heading, overflow="fold")
+    for file in failed[:MOST_FAILURES_SHOWN]:
+        remedy = file.remedy or (REMEDIES[ReasonCode(file.reason)] if file.reason in set(ReasonCode) else "")
+        table.add_row(
+            safe(file.source_id), f"[red]{safe(file.reason or 'unknown')}[/]", safe(file.message or ""), safe(remedy)
+        )
+    return table
+
+
+def print_next_steps(config: Config, results: Sequence[CorpusResult], screen: Console) -> None:
+    """Print what the user can do now."""
+    usable = [result for result in results if result.done is not None and result.done.searchable + result.done.partial]
+    if not usable:
+        return
+    command = program()
+    project = config.project_folder
+    sample = any(config.corpus(result.corpus).folder == project / "library" for result in usable)
+    query = "how do I switch on the nightly schedule" if sample else "words you expect in a document"
+    screen.print("\n[bold]Next[/]")
+    screen.print(f'  {command} search "{query}"', soft_wrap=True)
+    screen.print(f"  {command} status", soft_wrap=True)
+    screen.print(f"  {command} ui     [dim]# every file and stage, in the browser[/]", soft_wrap=True)
+    if sample:
+        screen.print(f"  {command} ingest --source /path/to/your/folder", soft_wrap=True)

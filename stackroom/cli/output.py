@@ -1,0 +1,71 @@
+"""What all commands share when they print: two consoles, exit codes, JSON, and names that are safe on a terminal."""
+
+import contextlib
+import json
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+
+from stackroom.identity import display_name
+
+EXIT_FINE = 0
+EXIT_CANNOT_RUN = 1
+EXIT_FILES_FAILED = 2
+EXIT_INTERRUPTED = 130
+
+NARROWEST_TABLE = 100
+"""Columns assumed when the output is not a terminal, where rich would fold everything into 80."""
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Return a console for standard output or standard error."""
+    stream = sys.stderr if stderr else sys.stdout
+    width = None if stream.isatty() else max(NARROWEST_TABLE, int(os.environ.get("COLUMNS", "0") or 0))
+    return Console(stderr=stderr, highlight=False, soft_wrap=False, width=width)
+
+
+def print_error(message: str) -> None:
+    """Print why the command could not run, on standard error."""
+    console(stderr=True).print(f"[bold red]error:[/] {escape(message)}", soft_wrap=True)
+
+
+def print_warning(message: str) -> None:
+    """Print something the user should know but that did not stop the command, on standard error."""
+    console(stderr=True).print(f"[yellow]warning:[/] {escape(message)}", soft_wrap=True)
+
+
+def print_json(value: Any) -> None:
+    """Print a value as JSON on standard output; nothing else may be printed there with ``--json``."""
+    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False) + "\n")
+    sys.stdout.flush()
+
+
+def safe(text: str) -> str:
+    """Return text from a document or a file name so that it can neither style nor drive the terminal."""
+    return escape(display_name(text))
+
+
+@contextlib.contextmanager
+def only_json_on_stdout() -> Iterator[None]:
+    """Send whatever a library prints to standard error, so that standard output holds the answer and nothing else."""
+    with contextlib.redirect_stdout(sys.stderr):
+        yield
+
+
+def program() -> str:
+    """Return how this user can call the command: ``stackroom`` if it is on the path, else the path of the script."""
+    script = Path(sys.argv[0]).absolute()
+    if script.name != "stackroom":
+        script = Path(sys.executable).parent / "stackroom"
+    found = shutil.which("stackroom")
+    if found is not None and Path(found).resolve() == script.resolve():
+        return "stackroom"
+    with contextlib.suppress(ValueError):
+        script = script.relative_to(Path.cwd())
+    return str(script)

@@ -1,0 +1,173 @@
+"""``stackroom status``: what has become of every file."""
+
+import datetime as dt
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from stackroom.cli.output import EXIT_FILES_FAILED, EXIT_FINE, console, print_json, print_warning, program, safe
+from stackroom.cli.project import Options
+from stackroom.config import Config
+from stackroom.errors import SourceError
+from stackroom.identity import display_name
+
+if TYPE_CHECKING:
+    from stackroom.ledger import SourceState
+    from stackroom.sources import SourceFile
+
+STATES = ("searchable", "partial", "quarantined", "pending")
+COLOURS = {"searchable": "green", "partial": "yellow", "quarantined": "red", "pending": "cyan"}
+MOST_ROWS = 40
+"""Files of a corpus up to which all are shown; above, only those that are not searchable, unless ``--all``."""
+
+CLOCK_SLACK_SECONDS = 2.0
+"""A file changed less than this before it was processed may have changed afterwards: file systems round time stamps."""
+
+
+@dataclass(frozen=True)
+class SourceLine:
+    """One file as ``status`` shows it; the fields are those of ``--json``."""
+
+    corpus: str
+    source_id: str
+    state: str
+    reason: str | None = None
+    message: str | None = None
+    remedy: str | None = None
+    chunks: int | None = None
+    pages: int | None = None
+    missing_pages: tuple[int, ...] = ()
+    content_hash: str | None = None
+    present: bool = True
+    """False if the file has gone from the folder and the next ingestion will remove it from the stores."""
+    updated_at: str | None = None
+    """When it was last processed, ISO 8601 in UTC."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the documented JSON form."""
+        return {**vars(self), "name": display_name(self.source_id), "missing_pages": list(self.missing_pages)}
+
+
+def status(
+    context: typer.Context,
+    corpus: Annotated[
+        list[str] | None, typer.Option("--corpus", "-c", help="Corpus to show; may be repeated (default: all).")
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="List searchable files of large corpora, too.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> int:
+    """Show for every file whether it can be searched, and if not, why and what to do."""
+    options: Options = context.obj
+    config = options.load()
+    lines = [line for name in corpus or sorted(config.corpora) for line in source_lines(config, name)]
+    if as_json:
+        print_json({"sources": [line.to_json() for line in lines]})
+    else:
+        print_status(lines, console(), every=every)
+    return EXIT_FILES_FAILED if any(line.state == "quarantined" for line in lines) else EXIT_FINE
+
+
+def source_lines(config: Config, corpus: str) -> list[SourceLine]:
+    """Return a line for every file of a corpus: those on record, and those in the folder that are not yet.
+
+    Raises:
+        ConfigError: there is no such corpus.
+    """
+    from stackroom.ledger import Ledger
+    from stackroom.sources import scan_folder
+    from stackroom.state import StateFolder
+
+    settings = config.corpus(corpus)
+    ledger_path = StateFolder(config.state_folder).ledger
+    # Opening a ledger creates it; asking for the status of a fresh project should leave no trace.
+    known = {row.source_id: row for row in Ledger(ledger_path).sources(corpus)} if ledger_path.exists() else {}
+    try:
+        scan = scan_folder(settings.folder, settings.include, settings.exclude, skip_folders=(config.state_folder,))
+    except SourceError as error:
+        print_warning(str(error))
+        return [_recorded(row) for row in known.values()]
+    files = {file.source_id: file for file in scan.files}
+    lines = [_current(row, files.get(source)) for source, row in known.items()]
+    lines += [SourceLine(corpus, source, "pending") for source in files if source not in known]
+    return sorted(lines, key=lambda line: line.source_id)
+
+
+def _recorded(row: "SourceState", *, present: bool | None = None) -> SourceLine:
+    return SourceLine(
+        corpus=row.corpus,
+        source_id=row.source_id,
+        state=row.state,
+        reason=row.reason,
+        message=row.message,
+        remedy=row.remedy,
+        chunks=row.chunks,
+        pages=row.pages,
+        missing_pages=row.missing_pages,
+        content_hash=row.content_hash,
+        present=row.present if present is None else present,
+        updated_at=None if row.updated_at is None else _iso(row.updated_at),
+    )
+
+
+def _current(row: "SourceState", file: "SourceFile | None") -> SourceLine:
+    """Return the recorded line, or a pending one if the file has changed since it was processed."""
+    from stackroom.sources import content_hash
+
+    if file is None or row.updated_at is None:
+        return _recorded(row, present=file is not None)
+    # Reading every file to see whether it changed would take minutes; only those touched since are read.
+    touched = file.mtime_ns / 1e9 > row.updated_at - CLOCK_SLACK_SECONDS
+    if touched and content_hash(file.path) != row.content_hash:
+        return SourceLine(row.corpus, row.source_id, "pending", message="changed since it was last processed")
+    return _recorded(row, present=True)
+
+
+def _iso(seconds: float) -> str:
+    return dt.datetime.fromtimestamp(seconds, dt.UTC).isoformat(timespec="seconds")
+
+
+def print_status(lines: Sequence[SourceLine], screen: Console, *, every: bool) -> None:
+    """Print a table of files for every corpus."""
+    if not lines:
+        screen.print("There are no files yet. Put documents into the folders that stackroom.yaml names, or run")
+        screen.print(f"  {program()} ingest --source /path/to/your/folder", soft_wrap=True)
+        return
+    for corpus in sorted({line.corpus for line in lines}):
+        _print_corpus(corpus, [line for line in lines if line.corpus == corpus], screen, every=every)
+    if any(line.state == "pending" or not line.present for line in lines):
+        screen.print(f"\nRun `{program()} ingest` to bring the stores up to date.")
+
+
+def _print_corpus(corpus: str, lines: Sequence[SourceLine], screen: Console, *, every: bool) -> None:
+    counts = Counter(line.state for line in lines)
+    summary = ", ".join(f"[{COLOURS[state]}]{counts[state]} {state}[/]" for state in STATES if counts[state])
+    screen.print(f"[bold]{corpus}[/]: {len(lines)} files, {summary}")
+    shown = [line for line in lines if every or len(lines) <= MOST_ROWS or line.state != "searchable"]
+    if not shown:
+        return
+    table = Table(show_edge=False, box=None, padding=(0, 2, 0, 2))
+    for heading, justify in (("file", "left"), ("state", "left"), ("pages", "right"), ("chunks", "right")):
+        table.add_column(heading, overflow="fold", justify=justify)  # type: ignore[arg-type]
+    table.add_column("reason and remedy", overflow="fold")
+    for line in shown:
+        table.add_row(
+            safe(line.source_id),
+            f"[{COLOURS[line.state]}]{line.state}[/]",
+            "" if line.pages is None else str(line.pages),
+            "" if line.chunks is None else str(line.chunks),
+            _explanation(line),
+        )
+    screen.print(table)
+
+
+def _explanation(line: SourceLine) -> str:
+    parts = [f"[bold]{safe(line.reason)}[/]"] if line.reason else []
+    parts += [safe(line.message)] if line.message else []
+    parts += [f"[dim]→ {safe(line.remedy)}[/]"] if line.remedy else []
+    parts += ["gone from the folder; the next ingestion removes it"] if not line.present else []
+    return "; ".join(parts)

@@ -1,0 +1,37 @@
+"""``stackroom ui``: Dagster's web interface and daemon, on this machine only, with the project's own instance."""
+
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stackroom.cli.output import console
+from stackroom.cli.project import Options, check_code_location, process_environment
+from stackroom.errors import ConfigError
+
+
+def ui(
+    context: typer.Context,
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port of the web interface.")] = 3000,
+    host: Annotated[
+        str, typer.Option(help="Address to listen on. The interface has no login; other machines reach what you name.")
+    ] = "127.0.0.1",
+) -> int:
+    """Start the web interface and the daemon that runs sensors and schedules; Ctrl-C ends both."""
+    options: Options = context.obj
+    config = options.load()
+    check_code_location(config)
+    config.state_folder.mkdir(parents=True, exist_ok=True)
+    dagster = shutil.which("dagster", path=str(Path(sys.executable).parent))
+    if dagster is None:
+        raise ConfigError(f"there is no dagster beside {sys.executable}; run `make install`")
+    console().print(f"Dagster's web interface will be at http://{host}:{port} in some seconds; Ctrl-C ends it.")
+    sys.stdout.flush()
+    os.chdir(config.project_folder)
+    # This process becomes Dagster: signals reach it directly, and its exit code is the command's.
+    os.execve(  # noqa: S606 - no shell is wanted
+        dagster, [dagster, "dev", "--host", host, "--port", str(port)], process_environment(config)
+    )
