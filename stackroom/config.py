@@ -57,7 +57,9 @@ class EmbedderSettings(Section):
     requests_per_minute: int = Field(default=600, ge=1)
     """Rate limit kept towards the service (``openai``)."""
     timeout_seconds: float = Field(default=60.0, gt=0)
-    """Time-out of one request (``openai``)."""
+    """Time-out of one request, from connecting to the last byte (``openai``)."""
+    max_attempts: int = Field(default=3, ge=1, le=20)
+    """Attempts per request, the first included, when the service is busy or unreachable (``openai``)."""
     tokenizer: Path | None = None
     """A ``tokenizer.json`` that counts like the model (``openai``); unset means that the bundled one estimates."""
     threads: int | None = Field(default=None, ge=1)
@@ -96,6 +98,9 @@ class OcrSettings(Section):
     """Share of image pages from which the whole PDF counts as a scan."""
     max_garbled_fraction: float = Field(default=0.4, ge=0, le=1)
     """Share of implausible words above which a text layer counts as unreadable."""
+    max_stamp_characters: int = Field(default=500, ge=0)
+    """A page that is one picture with fewer characters than this in a few lines is a scan under a stamp; the longest
+    download notices of publishers have some 400 characters."""
     render_dpi: int = Field(default=216, ge=72, le=600)
     """Resolution at which pages are drawn for OCR."""
 

@@ -50,6 +50,10 @@ def open_embedder(settings: "EmbedderSettings", cache: Path | None = None) -> "C
     from stackroom.embedding.cached import CachedEmbedder
 
     store = None if cache is None else VectorCache(cache)
+    if settings.kind == "openai":
+        from stackroom.embedding.openai_sync import OpenAIEmbedder
+
+        return CachedEmbedder(OpenAIEmbedder(settings, store), store)
     from stackroom.embedding.local import LocalEmbedder
     from stackroom.embedding.model_folder import find_model
 

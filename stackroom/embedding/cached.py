@@ -7,7 +7,7 @@ import numpy as np
 
 from stackroom.embedding.cache import VectorCache
 from stackroom.embedding.identity import Embedded, ModelIdentity
-from stackroom.errors import EmbeddingError
+from stackroom.embedding.vectors import check_texts
 from stackroom.identity import text_hash
 
 _BATCHES_PER_SAVE = 16
@@ -64,9 +64,9 @@ class CachedEmbedder:
 
         Raises:
             EmbeddingError: the model failed, gave vectors that cannot be used, or the cache cannot be used.
+            TypeError: one text was given instead of a list.
         """
-        if isinstance(texts, str):
-            raise EmbeddingError("embed takes a list of texts, not one text; pass [text]")
+        check_texts(texts)
         hashes = [text_hash(text) for text in texts]
         wanted = dict(zip(hashes, texts, strict=True))
         vectors = self._lookup(list(wanted))

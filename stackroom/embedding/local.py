@@ -65,6 +65,7 @@ class LocalEmbedder:
         os.environ.setdefault(OFFLINE_VARIABLE, "1")
         _log.info("loading the embedding model %s from %s", self.identity.name, self._folder.path)
         import torch
+        from safetensors import SafetensorError
         from sentence_transformers import SentenceTransformer
         from transformers.utils import logging as transformers_logging
 
@@ -79,7 +80,7 @@ class LocalEmbedder:
                 trust_remote_code=False,
                 model_kwargs={"dtype": getattr(torch, self._settings.precision)},
             )
-        except (OSError, RuntimeError, ValueError, KeyError, AssertionError) as error:
+        except (OSError, RuntimeError, ValueError, KeyError, AssertionError, SafetensorError) as error:
             raise EmbeddingError(f"the model in {self._folder.path} cannot be loaded: {error}") from error
         model.max_seq_length = self.identity.max_tokens
         return model

@@ -7,6 +7,19 @@ import numpy as np
 from stackroom.errors import EmbeddingError
 
 
+def check_texts(texts: Sequence[str]) -> None:
+    """Refuse one text where a list of texts is expected: it would be embedded letter by letter.
+
+    Raises:
+        TypeError: ``texts`` is one text, or holds something that is not text.
+    """
+    if isinstance(texts, (str, bytes)):
+        raise TypeError("embed takes a list of texts, not one text; pass [text]")
+    for number, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise TypeError(f"texts[{number}] is {type(text).__name__}, not text")
+
+
 def unit_vector(vector: Sequence[float] | np.ndarray) -> np.ndarray:
     """Return a vector scaled to length 1, as float32.
 
