@@ -195,8 +195,11 @@ class RetrievalSettings(Section):
     dense_weight: float = Field(default=0.6, ge=0, le=1)
     """Weight of the dense side in ``convex`` fusion; the keyword side has the rest."""
     default_k: int = Field(default=5, ge=1)
+    """Hits returned unless a search asks for another number."""
     k_max: int = Field(default=10, ge=1)
+    """Most hits a retriever may raise its number to when the first ones do not answer the question."""
     k_inc: int = Field(default=1, ge=1)
+    """Step by which a retriever raises its number of hits."""
     candidates: int = Field(default=100, ge=1)
     """Hits taken from each side before fusion."""
     cross_encoder: str | None = None
@@ -219,8 +222,11 @@ class FilterField(Section):
     """A metadata field that searches of a corpus may filter on."""
 
     name: str = Field(min_length=1)
+    """Key of the metadata."""
     description: str = ""
+    """What the field holds, for people and for language models that write filters."""
     value_type: Literal["string", "int", "float", "list"] = "string"
+    """``list``: a list of strings, matched with ``$contains``."""
 
 
 class ScheduleSettings(Section):
@@ -231,6 +237,7 @@ class ScheduleSettings(Section):
     drift_check: str = "0 4 * * 0"
     """Cron line of the weekly comparison of stores with artefacts."""
     timezone: str = "UTC"
+    """Time zone of the cron lines, for example ``Europe/Berlin``."""
     corpora: tuple[str, ...] | None = None
     """Corpora the schedule covers; unset means all."""
     sensor_seconds: int = Field(default=30, ge=5)
@@ -243,14 +250,21 @@ class RecordSettings(Section):
     """A folder of JSONL files whose lines are processed text records."""
 
     folder: Path
+    """The folder of JSONL files; a relative path is relative to the project folder."""
     description: str = ""
+    """What the records are."""
     include: tuple[str, ...] = ("**/*.jsonl",)
+    """Glob patterns of files to take, relative to the folder."""
     exclude: tuple[str, ...] = ()
+    """Glob patterns of files to leave out."""
     collection_prefix: str = Field(default="processed", min_length=1)
+    """First part of the names of the collections; the document type is the second."""
     doc_type_override: str | None = None
+    """Document type of all records, whatever they say themselves."""
     component_register: Path | None = None
     """JSON file: equipment id to list of component ids."""
     vector_store: str | None = None
+    """Store URI; unset means a Chroma folder inside the state folder."""
     embedder: EmbedderSettings = EmbedderSettings()
 
     @field_validator("vector_store")
@@ -282,13 +296,15 @@ class Corpus(Tuning):
     """A named set of sources with its own folder, settings, stores and filter fields."""
 
     folder: Path
-    """The folder of documents; relative paths are relative to stackroom.yaml."""
+    """The folder of documents; a relative path is relative to the project folder."""
     include: tuple[str, ...] = ("**/*",)
     """Glob patterns of files to take, relative to the folder."""
     exclude: tuple[str, ...] = ()
     """Glob patterns of files to leave out."""
     description: str = ""
+    """What the corpus holds, for people and for language models that choose where to search."""
     filter_fields: tuple[FilterField, ...] = ()
+    """Metadata fields that searches may filter on; stores index them."""
     passwords: Annotated[dict[str, str], Field(default_factory=dict)]
     """Glob pattern of files to the *name of the environment variable* that holds their password."""
 
