@@ -17,8 +17,10 @@ class PlanEvent:
     """Files to process."""
     unchanged: int
     """Files that need nothing."""
-    pages: int | None
+    pages: int | None = None
     """Pages of the files to process, if known before they are opened."""
+    delete: int = 0
+    """Files that have gone and will be removed from the stores."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,7 @@ class FileEvent:
 
     source_id: str
     state: str
-    """searchable, partial or quarantined."""
+    """searchable, partial, quarantined, or pending if it could not be finished."""
     reason: str | None = None
     message: str | None = None
     remedy: str | None = None
@@ -39,14 +41,6 @@ class FileEvent:
     def failed(self) -> bool:
         """True if nothing of the file can be found by a search."""
         return self.state == "quarantined"
-
-
-@dataclass(frozen=True)
-class RunEvent:
-    """A run of Dagster has begun."""
-
-    run_id: str
-    files: int
 
 
 @dataclass(frozen=True)
@@ -65,10 +59,12 @@ class DoneEvent:
     partial: int
     quarantined: int
     failed: tuple[FileEvent, ...]
-    """Files that are quarantined, whether they were tried now or before."""
+    """Files that cannot be searched, whether they were tried now or before."""
     seconds: float
     converted: int
     embedded: int
+    chunks: int | None = None
+    """Chunks of the whole corpus."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +74,7 @@ class ErrorEvent:
     message: str
 
 
-Event = PlanEvent | FileEvent | RunEvent | NoteEvent | DoneEvent | ErrorEvent
+Event = PlanEvent | FileEvent | NoteEvent | DoneEvent | ErrorEvent
 
 
 def parse_event(line: str) -> Event | None:
@@ -98,11 +94,11 @@ def parse_event(line: str) -> Event | None:
 def _event(body: Mapping[str, Any]) -> Event | None:
     match body.get("event"):
         case "plan":
-            return PlanEvent(int(body["files"]), int(body["unchanged"]), body.get("pages"))
+            return PlanEvent(
+                int(body["files"]), int(body["unchanged"]), body.get("pages"), int(body.get("delete") or 0)
+            )
         case "file":
             return _file(body)
-        case "run":
-            return RunEvent(str(body["run_id"]), int(body["files"]))
         case "note":
             return NoteEvent(str(body["message"]))
         case "error":
@@ -117,6 +113,7 @@ def _event(body: Mapping[str, Any]) -> Event | None:
                 seconds=float(body["seconds"]),
                 converted=int(body["converted"]),
                 embedded=int(body["embedded"]),
+                chunks=body.get("chunks"),
             )
     return None
 

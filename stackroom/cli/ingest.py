@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from stackroom.cli.child import Child, Command
-from stackroom.cli.events import DoneEvent, ErrorEvent, Event, FileEvent, NoteEvent, PlanEvent, RunEvent
+from stackroom.cli.events import DoneEvent, ErrorEvent, Event, FileEvent, NoteEvent, PlanEvent
 from stackroom.cli.output import (
     EXIT_CANNOT_RUN,
     EXIT_FILES_FAILED,
@@ -37,6 +37,7 @@ class CorpusResult:
     """What the ingestion of one corpus came to."""
 
     corpus: str
+    dry_run: bool = False
     done: DoneEvent | None = None
     error: str | None = None
 
@@ -44,7 +45,7 @@ class CorpusResult:
     def exit_code(self) -> int:
         """Exit code this result alone would give."""
         if self.done is None:
-            return EXIT_CANNOT_RUN
+            return EXIT_FINE if self.dry_run and self.error is None else EXIT_CANNOT_RUN
         if self.done.failed or self.done.quarantined:
             return EXIT_FILES_FAILED
         return EXIT_FINE if self.done.ok else EXIT_CANNOT_RUN
@@ -63,6 +64,7 @@ def ingest(
         bool,
         typer.Option("--confirm-deletions", help="Accept that more than half of a corpus has been deleted."),
     ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")] = False,
 ) -> int:
     """Bring corpora up to date with their folders: convert, embed and index what is new or has changed."""
     options: Options = context.obj
@@ -82,8 +84,9 @@ def ingest(
         name
         for name, on in (
             ("--force", force),
-            ("--retry-quarantined", retry),
+            ("--retry", retry),
             ("--confirm-deletions", confirm_deletions),
+            ("--dry-run", dry_run),
         )
         if on
     ]
@@ -116,8 +119,9 @@ def ingest_corpus(
         folder=config.project_folder,
         environment=process_environment(config),
         log=config.state_folder / "logs" / f"ingest-{name}-{time.strftime('%Y%m%d-%H%M%S')}.log",
+        concludes="--dry-run" not in switches,
     )
-    result = CorpusResult(name)
+    result = CorpusResult(name, dry_run="--dry-run" in switches)
     # The process is started before the display, whose refreshing thread must not exist when it is forked.
     with Child(command) as child, display(screen) as shown:
         for event in child.events():
@@ -133,20 +137,25 @@ def _handle(event: Event, result: CorpusResult, shown: Display) -> None:
     match event:
         case PlanEvent():
             shown.plan(event)
-            total = event.files + event.unchanged
-            shown.note(f"{total} files, {event.files} to do" if event.files else f"{total} files, nothing to do")
+            shown.note(plan_in_words(event))
         case FileEvent():
             shown.file(event)
         case NoteEvent():
             shown.note(event.message)
-        case RunEvent():
-            pass  # the run is visible in the UI; its id helps nobody here
         case DoneEvent():
             result.done = event
         case ErrorEvent():
             result.error = event.message
         case _:
             assert_never(event)
+
+
+def plan_in_words(event: PlanEvent) -> str:
+    """Return, for instance, ``3 files to do, 24 unchanged, 1 gone``."""
+    parts = [f"{event.files} files to do" if event.files else "nothing to do", f"{event.unchanged} unchanged"]
+    if event.delete:
+        parts.append(f"{event.delete} gone")
+    return ", ".join(parts)
 
 
 def print_summary(done: DoneEvent, screen: Console) -> None:
@@ -156,6 +165,8 @@ def print_summary(done: DoneEvent, screen: Console) -> None:
         parts.append(f"[yellow]{done.partial} partial[/]")
     if done.quarantined:
         parts.append(f"[red]{done.quarantined} quarantined[/]")
+    if done.chunks is not None:
+        parts.append(f"{done.chunks} chunks")
     work = f"{done.converted} converted, {done.embedded} texts embedded"
     screen.print(f"  {', '.join(parts)}; {work}; {done.seconds:.1f} s")
     if done.failed:
@@ -173,7 +184,7 @@ def failed_table(failed: Sequence[FileEvent]) -> Table:
     for file in failed[:MOST_FAILURES_SHOWN]:
         remedy = file.remedy or (REMEDIES[ReasonCode(file.reason)] if file.reason in set(ReasonCode) else "")
         table.add_row(
-            safe(file.source_id), f"[red]{safe(file.reason or 'unknown')}[/]", safe(file.message or ""), safe(remedy)
+            safe(file.source_id), f"[red]{safe(file.reason or file.state)}[/]", safe(file.message or ""), safe(remedy)
         )
     return table
 

@@ -101,7 +101,7 @@ class _Bar:
 
     def file(self, event: FileEvent) -> None:
         self._pace.file(event)
-        if event.failed or event.state == "partial":
+        if event.state != "searchable":
             self._progress.console.print(file_line(event), soft_wrap=True)
         name = event.source_id if len(event.source_id) <= NAME_WIDTH else f"…{event.source_id[1 - NAME_WIDTH :]}"
         self._progress.update(self._task, advance=1, pace=self._pace.in_words(), description=safe(name))
@@ -129,7 +129,7 @@ class _Lines:
 
 def file_line(event: FileEvent) -> str:
     """Return one line, with rich's markup, about a file that is done."""
-    colour = {"searchable": "green", "partial": "yellow"}.get(event.state, "red")
+    colour = {"searchable": "green", "partial": "yellow", "pending": "cyan"}.get(event.state, "red")
     details = [f"{event.pages} pages"] if event.pages else []
     details += [f"{event.chunks} chunks"] if event.chunks is not None and not event.failed else []
     details += [f"{event.seconds:.1f} s"] if event.seconds is not None else []

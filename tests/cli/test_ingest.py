@@ -28,7 +28,7 @@ def test_all_fine_gives_zero_and_says_what_to_do_next(project, capsys):
     )
     assert main(["ingest", "papers"]) == 0
     printed = capsys.readouterr()
-    assert "3 files, 2 to do" in printed.out
+    assert "2 files to do, 1 unchanged" in printed.out
     assert "1/2 searchable a.pdf (7 pages, 20 chunks, 1.5 s)" in printed.out
     assert "3 searchable; 2 converted, 20 texts embedded; 1.0 s" in printed.out
     assert 'search "' in printed.out
@@ -40,7 +40,7 @@ def test_the_process_gets_the_projects_folder_state_and_switches(project):
     assert main(["ingest", "papers", "--force", "--retry", "--confirm-deletions"]) == 0
     (call,) = project.calls()
     assert call == {
-        "arguments": ["ingest", "--corpus", "papers", "--force", "--retry-quarantined", "--confirm-deletions"],
+        "arguments": ["ingest", "--corpus", "papers", "--force", "--retry", "--confirm-deletions"],
         "home": str(project.folder),
         "state": str(project.state),
         "offline": "1",
@@ -114,6 +114,16 @@ def test_what_libraries_print_between_the_events_goes_to_the_log_only(project, c
     assert "Downloading" not in printed.out + printed.err
     (log,) = (project.state / "logs").iterdir()
     assert "Downloading: 100%" in log.read_text()
+
+
+def test_a_dry_run_says_what_would_be_done_and_is_fine(project, capsys):
+    project.script({**PLAN, "delete": 4}, {"event": "note", "message": "would process a.pdf"})
+    assert main(["ingest", "--dry-run"]) == 0
+    (call,) = project.calls()
+    assert call["arguments"] == ["ingest", "--corpus", "papers", "--dry-run"]
+    out = capsys.readouterr().out
+    assert "2 files to do, 1 unchanged, 4 gone" in out
+    assert "would process a.pdf" in out
 
 
 def test_one_corpus_that_cannot_run_does_not_keep_the_others_from_running(project, capsys):
