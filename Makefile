@@ -62,6 +62,10 @@ check: $(VENV)/.installed-dev ## ruff and mypy
 sample-library: $(VENV)/.installed-dev ## write library/ again (its content does not change unless its texts do)
 	$(BIN)/python tools/library/build.py
 
+.PHONY: docs
+docs: $(VENV)/.installed-dev ## write the tables of docs/configuration.md again
+	$(BIN)/python tools/config_reference.py
+
 .PHONY: clean-state
 clean-state: ## delete the state folder: stores, artefacts, caches and the history of runs
 	@tools/clean_state.sh
