@@ -4,6 +4,7 @@ PDFium breaks a line wherever a footnote mark or a detached accent stands. Here 
 glyphs on one baseline without a gap wider than a column gutter, raised marks included.
 """
 
+import itertools
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -96,7 +97,7 @@ def read_lines(page: Any, max_lines: int = 250) -> tuple[PageFrame, list[Line]]:
         if not runs or not _continues(runs[-1], glyph):
             runs.append(_Run())
         runs[-1].add(glyph)
-    return frame, [_line(run) for run in _join_neighbours(runs)[:max_lines]]
+    return frame, [_line(run) for run in drop_line_numbers(_join_neighbours(runs))[:max_lines]]
 
 
 def _continues(run: _Run, glyph: Glyph) -> bool:
@@ -104,6 +105,8 @@ def _continues(run: _Run, glyph: Glyph) -> bool:
     last = run.glyphs[-1]
     if last.rotated or glyph.rotated:
         return last.rotated and glyph.rotated and abs(last.left - glyph.left) < 2 * run.size
+    if abs(glyph.left - last.left) < 0.1 and abs(glyph.baseline - last.baseline) < 0.1:
+        return True  # a ligature: PDFium gives each of its letters the box of the whole
     size = max(run.size, glyph.size)
     gap = glyph.left - last.right
     if not -0.6 * size < gap < _COLUMN_GAP * size:
@@ -155,6 +158,33 @@ def _adjacent(first: _Run, second: _Run) -> bool:
     # A mark may lie inside the line (the gap left free for it); whole lines must not overlap.
     inside = len(second.glyphs) <= 4 and second.size < 0.85 * first.size
     return gap < _COLUMN_GAP * 0.6 * size and (gap > -0.3 * size or inside)
+
+
+def drop_line_numbers(runs: list[_Run]) -> list[_Run]:
+    """Return runs without the line numbers that drafts carry in the margin.
+
+    They are small figures at the start of a line (or alone) that count up by one down the page; fewer than six in a
+    row are taken for something else.
+    """
+    numbered = [(run, count) for run in runs if (count := _leading_figures(run))]
+    numbered.sort(key=lambda pair: pair[0].baseline)
+    values = [int("".join(glyph.text for glyph in run.glyphs[:count])) for run, count in numbered]
+    steps = sum(later - earlier == 1 for earlier, later in itertools.pairwise(values))
+    if steps < max(5, 0.7 * (len(values) - 1)):
+        return runs
+    for run, count in numbered:
+        del run.glyphs[:count]
+    return [run for run in runs if run.glyphs]
+
+
+def _leading_figures(run: _Run) -> int:
+    """Return how many small figures the run begins with; 0 when they are part of its text."""
+    count = 0
+    for glyph in run.glyphs[:4]:
+        if not (glyph.text.isdecimal() and glyph.text.isascii() and glyph.size < 0.75 * max(run.size, 7.0)):
+            break
+        count += 1
+    return count
 
 
 def _line(run: _Run) -> Line:
