@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 
 from stackroom import __version__
-from stackroom.cli import ingest, search, status, ui
+from stackroom.cli import ingest, lint, search, status, ui
 from stackroom.cli.output import EXIT_CANNOT_RUN, EXIT_INTERRUPTED, print_error
 from stackroom.cli.project import Options
 from stackroom.errors import StackroomError
@@ -31,6 +31,7 @@ app = typer.Typer(
 app.command("ingest")(ingest.ingest)
 app.command("search")(search.search)
 app.command("status")(status.status)
+app.command("lint")(lint.lint)
 app.command("ui")(ui.ui)
 
 # A wrong argument is one of typer's own exceptions, whose base class typer does not export under one name in all of

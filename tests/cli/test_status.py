@@ -1,0 +1,124 @@
+"""`stackroom status`: every file of the folder has a line, with what is on record about it."""
+
+import json
+import os
+import time
+
+from stackroom.cli import main
+from stackroom.config import load_config
+from stackroom.ledger import Ledger, Verdict
+from stackroom.sources import scan_folder
+from stackroom.state import StateFolder
+
+
+def record(project, source_id: str, verdict: Verdict) -> None:
+    """Write down what became of a file, as an ingestion does."""
+    config = load_config(project.folder)
+    ledger = Ledger(StateFolder(config.state_folder).ledger)
+    ledger.observe("papers", scan_folder(config.corpora["papers"].folder))
+    ledger.record("papers", source_id, verdict)
+    ledger.close()
+
+
+def status_json(capsys, *arguments: str) -> list[dict]:
+    """Return the sources that `status --json` prints."""
+    capsys.readouterr()
+    main(["status", "--json", *arguments])
+    return json.loads(capsys.readouterr().out)["sources"]
+
+
+def test_files_of_a_fresh_project_are_pending_and_nothing_is_written(project, capsys):
+    project.add_file("a.md")
+    project.add_file("deep/a.md")
+    assert main(["status"]) == 0
+    assert "2 files, 2 pending" in capsys.readouterr().out
+    assert [(line["source_id"], line["state"]) for line in status_json(capsys)] == [
+        ("a.md", "pending"),
+        ("deep/a.md", "pending"),
+    ]
+    assert not project.state.exists()
+
+
+def test_the_json_has_exactly_the_documented_keys(project, capsys):
+    project.add_file("a.md")
+    record(project, "a.md", Verdict("searchable", "r1", chunks=3))
+    (line,) = status_json(capsys)
+    updated = line.pop("updated_at")
+    assert abs(time.time() - __import__("datetime").datetime.fromisoformat(updated).timestamp()) < 10
+    assert len(line.pop("content_hash")) == 64
+    assert line == {
+        "corpus": "papers",
+        "source_id": "a.md",
+        "name": "a.md",
+        "state": "searchable",
+        "reason": None,
+        "message": None,
+        "remedy": None,
+        "chunks": 3,
+        "pages": None,
+        "missing_pages": [],
+        "present": True,
+    }
+
+
+def test_a_quarantined_file_gives_two_with_reason_and_remedy(project, capsys):
+    project.add_file("locked.pdf")
+    verdict = Verdict("quarantined", "r1", reason="encrypted", message="needs a password", remedy="give one")
+    record(project, "locked.pdf", verdict)
+    assert main(["status"]) == 2
+    out = " ".join(capsys.readouterr().out.split())
+    assert "1 files, 1 quarantined" in out
+    assert "locked.pdf quarantined encrypted; needs a password; → give one" in out
+
+
+def test_a_file_changed_since_it_was_processed_is_pending(project, capsys):
+    path = project.add_file("a.md")
+    record(project, "a.md", Verdict("searchable", "r1", chunks=3))
+    path.write_text("Other words.")
+    os.utime(path, (time.time() + 5, time.time() + 5))
+    (line,) = status_json(capsys)
+    assert (line["state"], line["message"]) == ("pending", "changed since it was last processed")
+
+
+def test_a_touched_file_of_the_same_content_is_still_searchable(project, capsys):
+    path = project.add_file("a.md")
+    record(project, "a.md", Verdict("searchable", "r1", chunks=3))
+    os.utime(path, (time.time() + 5, time.time() + 5))
+    assert status_json(capsys)[0]["state"] == "searchable"
+
+
+def test_a_file_that_has_gone_is_shown_as_such(project, capsys):
+    path = project.add_file("a.md")
+    record(project, "a.md", Verdict("searchable", "r1", chunks=3))
+    path.unlink()
+    (line,) = status_json(capsys)
+    assert (line["state"], line["present"]) == ("searchable", False)
+    main(["status"])
+    assert "the next ingestion removes it" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_strange_name_is_exact_in_json_and_safe_on_the_terminal(project, capsys):
+    name = "a\nb [bold] %41 ü.md"
+    project.add_file(name)
+    (line,) = status_json(capsys)
+    assert (line["source_id"], line["name"]) == (name, "a\\nb [bold] %41 ü.md")
+    main(["status"])
+    assert "a\\nb [bold] %41 ü.md" in capsys.readouterr().out
+
+
+def test_searchable_files_of_a_large_corpus_are_counted_and_listed_on_request(project, capsys):
+    for number in range(45):
+        project.add_file(f"{number:02}.md")
+        record(project, f"{number:02}.md", Verdict("searchable", "r1", chunks=1))
+    assert main(["status"]) == 0
+    out = capsys.readouterr().out
+    assert "45 files, 45 searchable" in out
+    assert "07.md" not in out
+    main(["status", "--all"])
+    assert "07.md" in capsys.readouterr().out
+
+
+def test_a_corpus_can_be_chosen(project, capsys):
+    assert status_json(capsys, "--corpus", "papers") == []
+    assert main(["status", "--corpus", "nothing"]) == 1
+    assert "known: papers" in capsys.readouterr().err
