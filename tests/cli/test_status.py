@@ -1,5 +1,6 @@
 """`stackroom status`: every file of the folder has a line, with what is on record about it."""
 
+import datetime as dt
 import json
 import os
 import time
@@ -44,7 +45,7 @@ def test_the_json_has_exactly_the_documented_keys(project, capsys):
     record(project, "a.md", Verdict("searchable", "r1", chunks=3))
     (line,) = status_json(capsys)
     updated = line.pop("updated_at")
-    assert abs(time.time() - __import__("datetime").datetime.fromisoformat(updated).timestamp()) < 10
+    assert abs(time.time() - dt.datetime.fromisoformat(updated).timestamp()) < 10
     assert len(line.pop("content_hash")) == 64
     assert line == {
         "corpus": "papers",
