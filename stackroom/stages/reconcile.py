@@ -7,6 +7,12 @@ from stackroom.stages.bench import Bench
 from stackroom.stages.verdict import revision, settings_digest
 
 
+def _hidden(bench: Bench, source_id: str) -> bool:
+    """Return whether a source lies where the scan could not look, so that its absence means nothing."""
+    problems = (problem.path for problem in bench.scan.problems)
+    return any(source_id == path or source_id.startswith(f"{path}/") for path in problems)
+
+
 def plan_corpus(
     bench: Bench,
     *,
@@ -29,9 +35,10 @@ def plan_corpus(
     """
     hashes = bench.ledger.observe(bench.name, bench.scan)
     settings = settings_digest(bench)
+    known = bench.ledger.sources(bench.name)
     return plan(
         {source: revision(bench, source, digest, settings) for source, digest in hashes.items()},
-        bench.ledger.sources(bench.name),
+        [state for state in known if state.source_id in hashes or not _hidden(bench, state.source_id)],
         force=force,
         retry_quarantined=retry_quarantined,
         confirm_deletions=confirm_deletions,

@@ -30,8 +30,8 @@ def run(work: FileWork) -> Outcome:
     except (OSError, SourceError) as error:
         return Failed(ReasonCode.MISSING_INPUT, f"the file cannot be read: {error}", retryable=True)
     identified = identify(path, limits)
-    if isinstance(identified, Failed):
-        return identified
+    if identified.problem is not None:
+        return identified.problem
     made_for = fingerprint(STAGE, VERSION, content_hash=digest, source_id=work.source_id)
     data = {
         "source_id": work.source_id,
