@@ -26,7 +26,7 @@ def atomic_write(path: Path, mode: str = "wb") -> Iterator[IO[bytes]]:
         OSError: the folder cannot be written (disk full, read-only); the old content stays.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name[:100]}.", suffix=".tmp", dir=path.parent)
+    descriptor, name = tempfile.mkstemp(prefix=f".{path.name[:40]}.", suffix=".tmp", dir=path.parent)
     temporary = Path(name)
     try:
         with os.fdopen(descriptor, mode) as handle:

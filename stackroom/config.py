@@ -139,6 +139,8 @@ class LimitSettings(Section):
     """PDFs with more pages are quarantined unread."""
     max_page_megapixels: int = Field(default=80, ge=1)
     """Largest picture drawn of a page; larger pages are drawn at a lower resolution."""
+    max_image_megapixels: int = Field(default=150, ge=1, le=178)
+    """Larger picture files are quarantined undecoded; Pillow, through which docling reads them, refuses above 178."""
     max_unpacked_mb: int = Field(default=1024, ge=1)
     """Largest decompressed size of an Office file or EPUB."""
     max_archive_members: int = Field(default=10_000, ge=1)

@@ -24,7 +24,10 @@ ALLOWED = {
 EXCEPTIONS = {("assets/build.py", "sensors")}
 
 FLOORS = (
-    {"text", "ligatures", "atomic", "errors", "outcome", "identity", "fingerprint", "config", "artefacts", "state"},
+    {
+        "text", "ligatures", "atomic", "errors", "outcome", "identity", "fingerprint", "config", "artefacts", "state",
+        "formats", "folder_walk", "path_patterns",
+    },
     {
         "sources", "media", "precheck", "organise", "conversion", "chunking", "biblio", "metadata_map", "map_lint",
         "embedding", "stores", "postcheck",
