@@ -22,7 +22,7 @@ _TEMPLATE_DOIS = frozenset({"10.1145/1122445.1122456", "10.475/123_4", "10.1145/
 _TAILS = re.compile(
     r"(?:/(?:abstract|full|fulltext|pdf|epdf|epub|html|xml|meta|summary|references|supplemental|issuetoc|asset"
     r"|suppl(?:/.*)?|supp-\d+|-/dc\d+.*|figure/.*|table/.*|tables?|figures?)|\.pdf|\.full(?:\.pdf)?|\.html?|\.xml"
-    r"|v\d+(?:\.full.*)?|\.short|\.abstract|#.*|\?.*)$",
+    r"|v\d+\.full.*|\.short|\.abstract|#.*|\?.*)$",
     re.IGNORECASE,
 )
 

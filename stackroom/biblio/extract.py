@@ -4,7 +4,7 @@ Every field is a list of candidates with value, source, place and confidence. Th
 rest is kept beside it, so that a person can see why a value was chosen and what else it might have been.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
@@ -22,7 +22,7 @@ from stackroom.biblio.view import DocumentView, document_view
 from stackroom.biblio.year import year_candidates
 from stackroom.config import MetadataSettings
 
-EXTRACTION_VERSION = 1
+EXTRACTOR_VERSION = 1
 """Raised whenever the entry made from the same signals changes."""
 
 ENTRY_FIELDS = ("title", "authors", "keywords", "year", "journal", "doi", "arxiv", "url")
@@ -139,15 +139,22 @@ def is_complete(chosen: Mapping[str, Candidate], lookup: Lookup) -> bool:
     return all(name in chosen and chosen[name].confidence >= _COMPLETE for name in ("title", "authors", "year"))
 
 
-def merge_tiers(tiers: Sequence[tuple[str, Mapping[str, Any]]], stem: str) -> dict[str, Any]:
+def merge_tiers(
+    tiers: Sequence[tuple[str, Mapping[str, Any]]],
+    stem: str,
+    record: Mapping[str, Any] | None = None,
+    pdf_info: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
     """Return the reference's merge: tiers in order of trust, each filling only what is still missing.
 
     Args:
         tiers: (label, fields) in order of precedence.
         stem: title when no tier has one.
+        record: of a DOI service, if there is one: it then alone decides on completeness.
+        pdf_info: fields of the PDF's own information, which decide otherwise.
 
     Returns:
-        The fields, and ``_sources``: the labels of the tiers that gave at least one.
+        The fields, ``_metadata_complete``, and ``_sources``: the labels of the tiers that gave at least one field.
     """
     merged: dict[str, Any] = {}
     used: list[str] = []
@@ -157,8 +164,6 @@ def merge_tiers(tiers: Sequence[tuple[str, Mapping[str, Any]]], stem: str) -> di
         if new:
             used.append(label)
     merged.setdefault("title", stem)
-    return {**merged, "_sources": used}
-
-
-ResolverFactory = Callable[[], Resolver]
-"""Opens a resolver where it is needed (a client of the DOI services is opened once per run)."""
+    judged, needed = (record, "year") if record is not None else (pdf_info or {}, "keywords")
+    complete = all(judged.get(key) for key in ("title", "authors", needed))
+    return {**merged, "_metadata_complete": complete, "_sources": used}

@@ -41,11 +41,12 @@ def run(work: FileWork) -> Outcome:
     extracted = extract_entry(report.data["signals"], work.source_id, settings, work.bench.doi_resolver)
     chains = list(dict.fromkeys(chunk.body.headings for chunk in chunks if chunk.body.headings))
     generated = generated_entry(extracted, chains)
-    merged = merge(generated, curated, recorded.data["generated"] if recorded else None)
+    merged = merge(generated, curated, recorded.data.get("base") if recorded else None)
     data = {
         "generated": generated,
         "curated": curated,
         "merged": merged.entry,
+        "base": merged.base,
         "conflicts": [conflict.to_json() for conflict in merged.conflicts],
         "candidates": extracted.to_json()["candidates"],
     }

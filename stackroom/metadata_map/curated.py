@@ -1,0 +1,194 @@
+"""The curated map: a person's corrections, kept beside the documents and never overwritten by the machine.
+
+It is one file ``metadata-map.json`` in the corpus folder, or one per subfolder. Keys are source ids (in a subfolder:
+paths from there); a base name alone serves where only one source has it. A file that cannot be used is reported with
+line and remedy, and what it last said when it could be used goes on serving.
+"""
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from stackroom.atomic import write_text
+from stackroom.identity import source_id
+from stackroom.metadata_map.json_source import MapProblem, ParsedJson, kind_in_words, parse_json_file
+from stackroom.text import normalize_text
+
+CURATED_NAME = "metadata-map.json"
+DEFAULT = "DEFAULT"
+
+Entry = Mapping[str, Mapping[str, Any]]
+"""Heading chain (or ``DEFAULT``) to fields."""
+
+_SKIPPED_FOLDERS = frozenset({".git", ".stackroom", ".klea-cache", "node_modules"})
+
+
+@dataclass(frozen=True)
+class CuratedMap:
+    """Everything that curated map files of a corpus say."""
+
+    entries: Mapping[str, Entry] = field(default_factory=dict)
+    """Key (source id, or base name) to entry."""
+    files: Mapping[str, Path] = field(default_factory=dict)
+    """Key to the file it stands in."""
+    lines: Mapping[str, int] = field(default_factory=dict)
+    """Key to its line in that file."""
+    problems: tuple[MapProblem, ...] = ()
+    """What is wrong with the files; for a file with problems its last good state is in ``entries``."""
+
+    def entry(self, source: str, all_sources: Iterable[str] | None = None) -> Entry | None:
+        """Return what the map says of a source; None when it says nothing.
+
+        Args:
+            source: source id.
+            all_sources: all source ids of the corpus, where known: a base name then counts only if no other source
+                has it. Without them a base name counts for any source of that name.
+        """
+        exact = self.entries.get(normalize_text(source))
+        if exact is not None:
+            return exact
+        base = PurePosixPath(source).name
+        by_name = self.entries.get(normalize_text(base))
+        if by_name is None or "/" not in source:
+            return by_name
+        if all_sources is not None and sum(PurePosixPath(other).name == base for other in all_sources) > 1:
+            return None
+        return by_name
+
+
+def load_curated(folder: Path, last_good: Path | None = None) -> CuratedMap:
+    """Read the curated map files of a corpus folder.
+
+    Args:
+        folder: the corpus folder.
+        last_good: where to keep what files said when they could last be used; written whenever all of it can be.
+
+    Returns:
+        The map; files that cannot be used are listed in its ``problems``, nothing is raised.
+    """
+    remembered = _read_last_good(last_good)
+    merged = _Collected()
+    current: dict[str, Any] = {}
+    for file in map_files(folder):
+        relative = file.relative_to(folder).as_posix()
+        parsed, problems = _usable(file, remembered.get(relative))
+        merged.problems += problems
+        current[relative] = dict(parsed.data)
+        merged.add(file, PurePosixPath(relative).parent, parsed)
+    if last_good is not None and current != remembered:
+        write_text(last_good, json.dumps(current, ensure_ascii=False) + "\n")
+    return CuratedMap(merged.entries, merged.files, merged.lines, tuple(merged.problems))
+
+
+def _usable(file: Path, remembered: Mapping[str, Any] | None) -> tuple[ParsedJson, list[MapProblem]]:
+    """Return what of a file can be used, and what is wrong: a bad entry gives way to the last good one of its key."""
+    remembered = remembered or {}
+    parsed = parse_json_file(file)
+    if isinstance(parsed, MapProblem):
+        return ParsedJson(remembered), [parsed]
+    problems: list[MapProblem] = []
+    data: dict[str, Any] = {}
+    for key, entry in parsed.data.items():
+        found = check_entry(file, key, parsed)
+        problems += found
+        if not found:
+            data[key] = entry
+        elif key in remembered:
+            data[key] = remembered[key]
+    return ParsedJson(data, parsed.lines), problems
+
+
+def map_files(folder: Path) -> list[Path]:
+    """Return the curated map files of a folder and its subfolders, sorted; hidden folders are left out."""
+    found = []
+    for root, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if name not in _SKIPPED_FOLDERS and not name.startswith("."))
+        if CURATED_NAME in files:
+            found.append(Path(root) / CURATED_NAME)
+    return sorted(found)
+
+
+class _Collected:
+    """Entries of several files, while they are being gathered."""
+
+    def __init__(self) -> None:
+        self.entries: dict[str, Entry] = {}
+        self.files: dict[str, Path] = {}
+        self.lines: dict[str, int] = {}
+        self.problems: list[MapProblem] = []
+
+    def add(self, file: Path, prefix: PurePosixPath, parsed: ParsedJson) -> None:
+        for raw, entry in parsed.data.items():
+            if raw.startswith("$"):
+                continue
+            key = self._key(file, prefix, raw, parsed)
+            if key is None:
+                continue
+            if key in self.entries:
+                message = f"{raw!r} also stands in {self.files[key]}"
+                self.problems.append(MapProblem(file, parsed.line(raw), message, "keep one of the two"))
+                continue
+            self.entries[key] = entry
+            self.files[key] = file
+            self.lines[key] = parsed.line(raw) or 1
+
+    def _key(self, file: Path, prefix: PurePosixPath, raw: str, parsed: ParsedJson) -> str | None:
+        try:
+            return normalize_text(source_id(prefix / raw))
+        except ValueError as error:
+            problem = MapProblem(file, parsed.line(raw), str(error), "give the path of a file below this folder")
+            self.problems.append(problem)
+            return None
+
+
+def check_entry(file: Path, key: str, parsed: ParsedJson) -> list[MapProblem]:
+    """Return what is wrong with the structure of an entry: the entry, a chain or a value of the wrong kind."""
+    entry = parsed.data[key]
+    if key.startswith("$"):
+        return []
+    if not isinstance(entry, dict):
+        message = f"the entry of {key!r} is {kind_in_words(entry)}, not an object"
+        return [MapProblem(file, parsed.line(key), message, f'write {{"{DEFAULT}": {{…}}}}')]
+    problems = []
+    for chain, fields in entry.items():
+        if not isinstance(fields, dict):
+            message = f"{key!r}: {chain!r} is {kind_in_words(fields)}, not an object"
+            remedy = f'put the fields into "{DEFAULT}": {{…}} or under a heading'
+            problems.append(MapProblem(file, parsed.line(key, chain), message, remedy))
+            continue
+        for name, value in fields.items():
+            reason = value_problem(name, value)
+            if reason:
+                line = parsed.line(key, chain, name)
+                problems.append(MapProblem(file, line, f"{key!r}: {chain!r}: {reason}", "correct the value"))
+    return problems
+
+
+def value_problem(name: str, value: Any) -> str:
+    """Return why a value cannot stand in a map, empty when it can.
+
+    Allowed are text, numbers, true and false, null (which removes the field) and lists of texts; ``year`` must be a
+    whole number, ``authors`` and ``keywords`` lists of texts. Fields that begin with an underscore may hold anything.
+    """
+    if name.startswith("_") or value is None:
+        return ""
+    is_list = isinstance(value, list) and all(isinstance(item, str) for item in value)
+    if name == "year" and (isinstance(value, bool) or not isinstance(value, int)):
+        return f"'year' is {json.dumps(value, ensure_ascii=False)[:60]}, not a whole number"
+    if name in ("authors", "keywords") and not is_list:
+        return f"{name!r} is {kind_in_words(value)}, not a list of texts"
+    if name in ("title", "doi", "journal") and not isinstance(value, str):
+        return f"{name!r} is {kind_in_words(value)}, not a text"
+    if isinstance(value, (str, int, float)) or is_list:
+        return ""
+    return f"{name!r} is {kind_in_words(value)}; allowed are text, numbers, true/false, null and lists of texts"
+
+
+def _read_last_good(path: Path | None) -> dict[str, Any]:
+    if path is None or not path.is_file():
+        return {}
+    parsed = parse_json_file(path)
+    return {} if isinstance(parsed, MapProblem) else dict(parsed.data)
