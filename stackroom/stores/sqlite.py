@@ -1,0 +1,219 @@
+"""``sqlite:/file.db``: one file, no server, exact answers; reads and writes from several processes.
+
+Vectors are compared one by one in memory (:class:`~stackroom.stores.scan_index.ScanIndex`); the matrix is loaded once
+and then follows the changes of this and other processes. SQLite's write-ahead log lets readers go on while one process
+writes; a second writer waits.
+"""
+
+import contextlib
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stackroom.artefacts import StoredRow
+from stackroom.errors import StoreError, StoreLockedError, StoreNotFoundError
+from stackroom.stores.base import VectorStore
+from stackroom.stores.collection import CollectionSpec, Found, Identity, missing
+from stackroom.stores.filter_language import Canonical
+from stackroom.stores.scan_index import ScanIndex
+from stackroom.stores.sqlite_rows import TABLES, RowTable
+
+_BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+
+
+def open_collection(location: str, spec: CollectionSpec, create: bool, wait_seconds: float) -> "SqliteStore":
+    """Open a collection in a file; see :func:`stackroom.stores.base.open_store`."""
+    path = Path(location).expanduser()
+    if not create and not path.is_file():
+        raise StoreNotFoundError(f"{path} does not exist; materialize `vector_collection` to make it")
+    connection = connect(path, wait_seconds)
+    try:
+        with transaction(connection, path, write=create):
+            stored = _collection_row(connection, spec.name)
+            if stored is None:
+                _make_collection(connection, spec, create, path)
+                stored = _collection_row(connection, spec.name)
+        identity = Identity.read(spec.name, stored)
+        return SqliteStore(identity.admit(spec), path, connection, identity, int((stored or {})["collection"]))
+    except BaseException:
+        connection.close()
+        raise
+
+
+def connect(path: Path, wait_seconds: float) -> sqlite3.Connection:
+    """Open a SQLite file with the tables of :mod:`stackroom.stores.sqlite_rows`, making them if need be.
+
+    Raises:
+        StoreError: the folder cannot be made, or the file is no SQLite database.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        connection = sqlite3.connect(path, timeout=wait_seconds, isolation_level=None, check_same_thread=False)
+    except (OSError, sqlite3.Error) as error:
+        raise StoreError(f"{path} cannot be opened: {error}") from error
+    connection.row_factory = None
+    try:
+        with translated(path):
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.executescript(TABLES)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+@contextlib.contextmanager
+def transaction(connection: sqlite3.Connection, path: Path, write: bool) -> Iterator[None]:
+    """Run a block in one transaction; a transaction inside another one is part of it.
+
+    Raises:
+        StoreLockedError: another process writes for longer than the connection waits.
+        StoreError: the file is damaged, read-only, or the disk is full.
+    """
+    with translated(path):
+        if connection.in_transaction:
+            yield
+            return
+        connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+        try:
+            yield
+        except BaseException:
+            connection.execute("ROLLBACK")
+            raise
+        connection.execute("COMMIT")
+
+
+@contextlib.contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """Turn errors of SQLite into those of the library."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        if getattr(error, "sqlite_errorcode", None) in _BUSY:
+            raise StoreLockedError(f"{path} is being written by another process; wait for it or stop it") from error
+        raise StoreError(f"{path} cannot be used: {error}") from error
+
+
+def _make_collection(connection: sqlite3.Connection, spec: CollectionSpec, create: bool, path: Path) -> None:
+    if not create:
+        raise missing(spec.name, str(path))
+    made = vars(Identity.new(spec))
+    connection.execute(
+        "INSERT INTO collections (name, corpus, model, dimension, instance, schema) "
+        "VALUES (:name, :corpus, :model, :dimension, :instance, :schema)",
+        {"name": spec.name, **made},
+    )
+
+
+def _collection_row(connection: sqlite3.Connection, name: str) -> Mapping[str, Any] | None:
+    cursor = connection.execute("SELECT * FROM collections WHERE name = ?", (name,))
+    row = cursor.fetchone()
+    return None if row is None else dict(zip([column[0] for column in cursor.description], row, strict=True))
+
+
+class SqliteStore(VectorStore):
+    """A collection in a SQLite file."""
+
+    backend = "sqlite"
+
+    def __init__(
+        self, spec: CollectionSpec, path: Path, connection: sqlite3.Connection, identity: Identity, collection: int
+    ) -> None:
+        super().__init__(spec)
+        self._path = path
+        self._connection = connection
+        self._identity = identity
+        self._collection = collection
+        self._table = RowTable(connection, collection)
+        self._index = ScanIndex(spec.dimension)
+        self._seen = (0, 0)
+        """Version and last deletion that the index has followed."""
+
+    @property
+    def instance(self) -> str:
+        """Identity of this very collection."""
+        return self._identity.instance
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        with transaction(self._connection, self._path, write=True):
+            self._version()
+            yield
+
+    @contextlib.contextmanager
+    def _reading(self) -> Iterator[None]:
+        with transaction(self._connection, self._path, write=False):
+            self._version()
+            yield
+
+    def _version(self) -> tuple[int, int]:
+        """Return the collection's version and that of its last deletion."""
+        found = self._connection.execute(
+            "SELECT version, deleted_in FROM collections WHERE collection = ? AND instance = ?",
+            (self._collection, self.instance),
+        ).fetchone()
+        if found is None:
+            raise StoreNotFoundError(f"collection {self.spec.name} was dropped from {self._path}")
+        return int(found[0]), int(found[1])
+
+    def _next_version(self, deletes: bool = False) -> int:
+        column = ", deleted_in = version + 1" if deletes else ""
+        statement = f"UPDATE collections SET version = version + 1{column} WHERE collection = ?"  # noqa: S608
+        self._connection.execute(statement, (self._collection,))
+        return self._version()[0]
+
+    def _follow(self) -> None:
+        """Bring the matrix up to what the transaction sees."""
+        now = self._version()
+        if now == self._seen:
+            return
+        if now[1] != self._seen[1]:
+            self._index.drop(np.setdiff1d(self._index.rows, self._table.all_numbers()))
+        self._index.put(*self._table.changed_since(self._seen[0]))
+        self._seen = now
+
+    def _write(self, rows: Sequence[StoredRow]) -> None:
+        self._table.write(rows, self._next_version())
+
+    def _rewrite(self, rows: Sequence[StoredRow]) -> None:
+        self._table.rewrite(rows)
+
+    def _delete(self, ids: Sequence[str]) -> None:
+        self._next_version(deletes=True)
+        self._table.delete(ids)
+
+    def _search(self, unit: np.ndarray, n: int, canonical: Canonical | None) -> Found:
+        self._follow()
+        among = None if canonical is None else self._table.matching(canonical)
+        nearest = self._index.nearest(unit, n, among)
+        return Found(self._table.read([int(number) for number in nearest]), complete=True)
+
+    def _scan(self, canonical: Canonical | None, batch_size: int) -> Iterator[list[StoredRow]]:
+        numbers = self._table.all_numbers() if canonical is None else self._table.matching(canonical)
+        for start in range(0, len(numbers), batch_size):
+            yield self._table.read([int(number) for number in numbers[start : start + batch_size]])
+
+    def _count(self, source_id: str | None) -> int:
+        return self._table.count(source_id)
+
+    def _ids(self, source_id: str) -> set[str]:
+        return self._table.ids(source_id)
+
+    def _source_ids(self) -> set[str]:
+        return self._table.source_ids()
+
+    def _drop(self) -> None:
+        self._table.clear()
+        self._connection.execute("DELETE FROM collections WHERE collection = ?", (self._collection,))
+
+    def _details(self) -> Mapping[str, Any]:
+        return {"file": str(self._path), "file_mb": round(self._path.stat().st_size / 2**20, 1)}
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._connection.close()
