@@ -29,7 +29,8 @@ def unit_vector(vector: Sequence[float] | np.ndarray) -> np.ndarray:
     Args:
         vector: (dimension,) numbers.
     """
-    values = np.asarray(vector, dtype=np.float64).astype(np.float32)
+    with np.errstate(over="ignore"):
+        values = np.asarray(vector, dtype=np.float64).astype(np.float32)
     norm = float(np.linalg.norm(values.astype(np.float64)))
     if not np.isfinite(norm) or norm == 0.0:
         return values
