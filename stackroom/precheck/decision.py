@@ -22,6 +22,8 @@ _SMALL_PICTURE = 0.02
 _FEW_LINES = 4
 """Drawn lines that are rules and frames, not letters drawn as outlines."""
 _MAX_ODD_SHARE = 0.3
+_MAX_SIGN_SHARE = 0.8
+"""A page of boxes or question marks in place of letters has 1; the most in the papers is 0.2."""
 _UNMAPPED = 0.5
 """Share of characters without font mapping from which the text is suspect. Measured: 0.94 and more on garbled pages,
 0.13 at most on readable pages of the papers. Some fonts are readable all the same: then the words say so."""
@@ -60,7 +62,7 @@ class PageEvidence:
         """Whether nothing is drawn that OCR could find beyond the text layer."""
         return (
             self.image_coverage < _SMALL_PICTURE
-            and self.drawn_lines <= _FEW_LINES
+            and self.drawn_lines <= (_FEW_LINES if self.quality.characters else 0)
             and self.other_marks == 0
             and self.text_objects <= self.quality.characters
         )
@@ -169,6 +171,8 @@ def _garbled(evidence: PageEvidence, settings: OcrSettings) -> str | None:
         return None
     if quality.odd_share > _MAX_ODD_SHARE:
         return f"{quality.odd_share:.0%} of characters are control or private-use characters"
+    if quality.sign_share > _MAX_SIGN_SHARE:
+        return f"{quality.sign_share:.0%} of characters are signs, not letters or digits"
     if quality.implausible_share > settings.max_garbled_fraction:
         return f"{quality.implausible_share:.0%} of words are implausible"
     mostly_latin = quality.latin_share > 0.5

@@ -1,7 +1,7 @@
 """What a look at a PDF's text layer found: plain values, page by page and for the whole file, and their JSON form."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 Decision = Literal["text", "ocr", "blank"]
@@ -81,14 +81,15 @@ class PdfClassification:
 
     def to_json(self) -> dict[str, Any]:
         """Return the classification as JSON-serialisable values; :meth:`from_json` is the inverse."""
-        return {**asdict(self), "page_statistics": [asdict(page) for page in self.page_statistics]}
+        return {**vars(self), "page_statistics": [dict(vars(page)) for page in self.page_statistics]}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "PdfClassification":
         """Build a classification from what :meth:`to_json` returned.
 
         Raises:
-            TypeError: a field is missing or unknown.
+            KeyError: there are no page statistics.
+            TypeError: another field is missing or unknown.
         """
         pages = tuple(PageStatistics(**page) for page in cast("list[dict[str, Any]]", data["page_statistics"]))
         return cls(**{**data, "page_statistics": pages})

@@ -24,6 +24,7 @@ HYPHEN_MARK = "\ufffe"
 _SEPARATORS = re.compile(r"[\s\x21-\x2f\x3a-\x40\x5b-\x60\x7b-\x7e\u00ad\u2010-\u2015\u2018-\u201f\u2026\u2212\ufffe]+")
 _SEQUENCE = re.compile(r"[A-Z]{10,}")
 """Rows of DNA and protein sequences; they have no vowels to speak of, and are text all the same."""
+_FILLERS = dict.fromkeys(map(ord, ".…·_-–—=*"))  # noqa: RUF001 - an en dash is meant
 _VOWELS = frozenset("aeiouyæœøıəɛɔɪʊʌɑɐ")  # noqa: RUF001 - letters of Turkish and of phonetic script
 _RARE_IDEOGRAPHS = ((0x3400, 0x4DBF), (0xF900, 0xFAFF), (0x20000, 0x3FFFF))
 _UNMIXED = frozenset({"CYRILLIC", "ARABIC", "HEBREW", "ARMENIAN", "GEORGIAN", "THAI", "DEVANAGARI", "CHEROKEE"})
@@ -78,6 +79,10 @@ class TextQuality:
     """Characters that are not blank."""
     odd_characters: int
     """Of these, control, private-use, unassigned and replacement characters."""
+    alphanumerics: int
+    """Letters and digits."""
+    signs: int
+    """Characters that are neither letters, digits, nor fill lines (dot leaders, rules): punctuation and symbols."""
     words: int
     """Runs of at least three letters, and runs with an odd character in them."""
     implausible_words: int
@@ -89,6 +94,11 @@ class TextQuality:
     def odd_share(self) -> float:
         """Share of odd characters, 0 to 1."""
         return self.odd_characters / self.characters if self.characters else 0.0
+
+    @property
+    def sign_share(self) -> float:
+        """Share of punctuation and symbols among all characters but fillers, 0 to 1."""
+        return self.signs / (self.signs + self.alphanumerics) if self.signs else 0.0
 
     @property
     def implausible_share(self) -> float:
@@ -107,12 +117,15 @@ class _Word:
 
 def text_quality(text: str) -> TextQuality:
     """Count characters, odd characters, words and implausible words of a text."""
-    characters = odd = 0
+    characters = odd = alphanumerics = signs = 0
     judged: list[_Word] = []
     scripts: Counter[str] = Counter()
     for token in text.split():
         characters += len(token)
         scripts.update(map(_script, token))
+        here = sum(map(str.isalnum, token))
+        alphanumerics += here
+        signs += len(token.translate(_FILLERS)) - here
         odd_here = 0 if token.isprintable() else sum(1 for char in token if _is_odd(char))
         odd += odd_here
         if odd_here and not _is_bullet(token):
@@ -129,7 +142,7 @@ def text_quality(text: str) -> TextQuality:
     implausible = sum(1 for word in judged if not word.plausible)
     letters = scripts.total() - scripts[_NO_LETTER]
     latin_share = scripts["LATIN"] / letters if letters else 0.0
-    return TextQuality(characters, odd, len(judged), implausible, latin_share, rhythm)
+    return TextQuality(characters, odd, alphanumerics, signs, len(judged), implausible, latin_share, rhythm)
 
 
 @lru_cache(maxsize=100_000)
