@@ -1,3 +1,4 @@
+# ruff: noqa: E501, RUF001 - samples of many scripts, one to a line
 """Language must not be taken for gibberish, in any script; gibberish of known making must be found."""
 
 import random
@@ -66,7 +67,7 @@ def test_language_is_kept(language):
     for repeats in (1, 12):
         page = verdict(f"{LANGUAGES[language]}\n" * repeats)
         assert not page.garbled, page.reason
-        assert page.implausible_share <= 0.25  # Welsh, whose w is a vowel
+        assert page.implausible_share <= 0.3  # Welsh, whose w is a vowel
 
 
 def shifted(text, by):
