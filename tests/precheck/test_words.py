@@ -67,7 +67,7 @@ def test_language_is_kept(language):
     for repeats in (1, 12):
         page = verdict(f"{LANGUAGES[language]}\n" * repeats)
         assert not page.garbled, page.reason
-        assert page.implausible_share <= 0.3  # Welsh, whose w is a vowel
+        assert page.implausible_share <= 0.3
 
 
 def shifted(text, by):
