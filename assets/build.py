@@ -59,14 +59,15 @@ def build_defs(
         if not keys:
             raise ValueError(f"there is no resource {name!r} to override; known: {', '.join(sorted(resources))}")
         resources.update(dict.fromkeys(keys, resource))
+    jobs = {corpus: (ingest_job(corpus), refresh_job(corpus)) for corpus in config.corpora}
     return dg.Definitions(
         assets=[
             definition
             for corpus in config.corpora
             for definition in (per_file_assets(config, corpus, STAGE_ASSETS, listener), *index_assets(config, corpus))
         ],
-        jobs=[job(corpus) for corpus in config.corpora for job in (ingest_job, refresh_job)],
-        sensors=source_sensors(config),
+        jobs=[job for of_corpus in jobs.values() for job in of_corpus],
+        sensors=source_sensors(config, jobs),
         schedules=nightly_schedules(config),
         resources=resources,
         # One process per run: the multiprocess executor costs 5.6 s for a four-step file, and models load once per run.

@@ -18,7 +18,7 @@ def show(summary: Summary) -> dict[str, dg.MetadataValue]:
         "doi": dg.MetadataValue.text(str(summary["doi"] or "")),
         "complete": dg.MetadataValue.bool(summary["complete"]),
         "curated": dg.MetadataValue.bool(summary["curated"]),
-        "tiers": dg.MetadataValue.json(list(summary["sources"])),
+        "tiers": dg.MetadataValue.json(summary["sources"]),
         "conflicts": dg.MetadataValue.int(len(summary["conflicts"])),
         "evidence": table(
             summary["evidence"],

@@ -44,11 +44,12 @@ def per_file_assets(
 ) -> dg.AssetsDefinition:
     """Return the per-file assets of a corpus: one op that takes every file of the run through the selected stages."""
     partitions = sources_partitions(corpus)
+    checks = check_specs(corpus, stages, partitions)
 
     @dg.multi_asset(
         name=f"ingest_files_{corpus}",
         specs=asset_specs(corpus, stages),
-        check_specs=check_specs(corpus, stages, partitions),
+        check_specs=checks,
         partitions_def=partitions,
         backfill_policy=dg.BackfillPolicy.multi_run(config.schedules.partitions_per_run),
         can_subset=True,
@@ -67,8 +68,9 @@ def per_file_assets(
                 yield from _events(corpus, selected, source_id, outcomes, failed)
             if "bm25_corpus" in chosen and _refreshes(context, corpus):
                 yield from refresh_events(config, bench)
-        for check in context.selected_asset_check_keys:
-            yield dg.Output(None, output_name=check.to_python_identifier())
+        for check in checks:
+            if check.key in context.selected_asset_check_keys:
+                yield dg.Output(None, output_name=check.get_python_identifier())
         if failed:
             raise run_failure(failed, len(sources))
 

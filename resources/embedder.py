@@ -7,7 +7,8 @@ from pydantic import Field
 
 from resources.mirror import form_of, mirror, settings_of
 from stackroom.config import Corpus, EmbedderSettings
-from stackroom.embedding import Embedder, open_embedder
+from stackroom.embedding import open_embedder
+from stackroom.embedding.cached import CachedEmbedder
 
 EmbedderForm = mirror(EmbedderSettings)
 
@@ -30,6 +31,6 @@ class EmbedderResource(dg.ConfigurableResource):
         """Return the validated settings."""
         return settings_of(EmbedderSettings, self.model)
 
-    def create(self, cache: Path) -> Embedder:
+    def create(self, cache: Path) -> CachedEmbedder:
         """Return the embedder, with its cache of vectors at ``cache``; the caller closes it."""
         return open_embedder(self.settings(), cache=cache)

@@ -1,5 +1,8 @@
 """The sensor: look at the folder, make the plan, request runs. It decides nothing; `stackroom.plan` does."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import dagster as dg
 
 from assets.in_flight import busy_sources
@@ -11,15 +14,20 @@ from stackroom.errors import SourceError
 from stackroom.stages.reconcile import plan_corpus
 
 
-def source_sensors(config: Config) -> list[dg.SensorDefinition]:
-    """Return one sensor per corpus, off until switched on."""
-    return [_source_sensor(config, corpus) for corpus in config.corpora]
+def source_sensors(config: Config, jobs: Mapping[str, Sequence[Any]]) -> list[dg.SensorDefinition]:
+    """Return one sensor per corpus, off until switched on.
+
+    Args:
+        config: settings.
+        jobs: the jobs of each corpus that a sensor may request.
+    """
+    return [_source_sensor(config, corpus, jobs[corpus]) for corpus in config.corpora]
 
 
-def _source_sensor(config: Config, corpus: str) -> dg.SensorDefinition:
+def _source_sensor(config: Config, corpus: str, jobs: Sequence[Any]) -> dg.SensorDefinition:
     @dg.sensor(
         name=f"watch_{corpus}",
-        job_names=[f"ingest_{corpus}", f"refresh_{corpus}"],
+        jobs=jobs,
         minimum_interval_seconds=config.schedules.sensor_seconds,
         default_status=dg.DefaultSensorStatus.STOPPED,
         description=f"Takes in new and changed files of {corpus}, removes vanished ones, refreshes the index.",

@@ -10,10 +10,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from stackroom.biblio.doi import open_resolver
+from stackroom.biblio.lookup import Resolver
 from stackroom.config import Config, Corpus, LimitSettings
 from stackroom.conversion import ConversionOptions, Converter, open_converter
-from stackroom.embedding import Embedder, ModelIdentity, open_embedder
-from stackroom.embedding.identity import model_identity
+from stackroom.embedding import ModelIdentity, open_embedder
+from stackroom.embedding.cached import CachedEmbedder
 from stackroom.embedding.tokenizer import Tokenizer, open_tokenizer
 from stackroom.errors import ConfigError
 from stackroom.ledger import Ledger
@@ -58,7 +60,7 @@ class Bench:
 
     settings: BenchSettings
     open_converter: Callable[[ConversionOptions, Path], Converter] = open_converter
-    open_embedder: Callable[[BenchSettings], Embedder] = field(
+    open_embedder: Callable[[BenchSettings], CachedEmbedder] = field(
         default=lambda settings: open_embedder(settings.corpus.embedder, cache=settings.state.embedding_cache)
     )
     open_store: Callable[[str, CollectionSpec], VectorStore] = open_store
@@ -110,7 +112,7 @@ class Bench:
     @cached_property
     def model(self) -> ModelIdentity:
         """Identity of the embedding model; known without loading the model."""
-        return model_identity(self.settings.corpus.embedder)
+        return self.embedder.identity
 
     @cached_property
     def conversion_options(self) -> ConversionOptions:
@@ -143,7 +145,7 @@ class Bench:
         return converter
 
     @cached_property
-    def embedder(self) -> Embedder:
+    def embedder(self) -> CachedEmbedder:
         """The embedding model; loaded when the first text is not in the cache."""
         embedder = self.open_embedder(self.settings)
         self._stack.callback(embedder.close)
@@ -176,6 +178,16 @@ class Bench:
     def curated(self) -> CuratedMap:
         """The curated metadata map beside the documents."""
         return load_curated(self.settings.corpus.folder)
+
+    @cached_property
+    def doi_resolver(self) -> Resolver | None:
+        """DOI services, or None when they are not asked."""
+        settings = self.settings.corpus.metadata
+        if settings.lookup == "off":
+            return None
+        resolver = open_resolver(settings, self.settings.state.doi_cache)
+        self._stack.callback(resolver.close)
+        return resolver
 
     @cached_property
     def scan(self) -> Scan:

@@ -52,8 +52,8 @@ def run(work: FileWork) -> Outcome:
         source_id=work.source_id,
         content_hash=document.data["content_hash"],
         classification=classification.fingerprint,
-        **options.conversion_identity(),
-        **options.chunking_identity(),
+        conversion=options.conversion_identity(),
+        chunking=options.chunking_identity(),
     )
     target, report_path = work.artefact(STAGE, "parquet"), work.artefact(STAGE, "json")
     footer, report = read_footer(target, CHUNKS_SCHEMA_NAME), read_report(work)

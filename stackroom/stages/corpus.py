@@ -1,16 +1,18 @@
 """What is made of all sources of a corpus together: the keyword index, the corpus lint report, the stores JSON."""
 
 import json
+from contextlib import closing
 from dataclasses import asdict
 from typing import Any
 
 from stackroom.artefacts import read_json, write_json
 from stackroom.atomic import write_text
-from stackroom.config import Config
+from stackroom.config import Config, EmbedderSettings
+from stackroom.embedding import open_embedder
 from stackroom.fingerprint import fingerprint
 from stackroom.outcome import CheckResult, Produced, Unchanged
 from stackroom.postcheck import LINT_VERSION, lint_corpus
-from stackroom.retrieval.configuration import stores_config
+from stackroom.retrieval.store_config import stores_config
 from stackroom.stages import bm25_corpus, lint_report
 from stackroom.stages.bench import Bench, FileWork
 from stackroom.state import StateFolder
@@ -27,7 +29,7 @@ def build_keyword_index(bench: Bench) -> Produced | Unchanged:
         if state.present and (path := bench.artefacts.path(bm25_corpus.STAGE, state.source_id, "pkl")).exists()
     ]
     report = build_index(paths, bench.settings.state.bm25_index(bench.name), bench.settings.corpus.bm25)
-    summary = asdict(report)
+    summary = {**asdict(report), "folder": str(report.folder)}
     return Produced(report.fingerprint, summary) if report.built else Unchanged(report.fingerprint, summary)
 
 
@@ -70,9 +72,14 @@ def lint_whole_corpus(bench: Bench) -> Produced | Unchanged:
 
 def write_stores_config(config: Config) -> dict[str, Any]:
     """Write the JSON that retrievers load, and return it."""
-    content = stores_config(config)
+    content = stores_config(config, {name: _model_key(corpus.embedder) for name, corpus in config.corpora.items()})
     write_text(StateFolder(config.state_folder).stores_config, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
     return content
+
+
+def _model_key(settings: EmbedderSettings) -> str:
+    with closing(open_embedder(settings)) as embedder:
+        return embedder.identity.key
 
 
 def _gather(bench: Bench, reports: dict[str, Any]) -> dict[str, Any]:

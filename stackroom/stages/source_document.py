@@ -6,7 +6,7 @@ from typing import Any
 from stackroom.artefacts import JsonArtefact, read_json, write_json
 from stackroom.errors import SourceError
 from stackroom.fingerprint import fingerprint
-from stackroom.media import identify
+from stackroom.media import MEDIA_VERSION, identify
 from stackroom.outcome import CheckResult, Failed, Outcome, Produced, ReasonCode, Unchanged
 from stackroom.sources import content_hash
 from stackroom.stages.bench import FileWork
@@ -32,7 +32,7 @@ def run(work: FileWork) -> Outcome:
     identified = identify(path, limits)
     if identified.problem is not None:
         return identified.problem
-    made_for = fingerprint(STAGE, VERSION, content_hash=digest, source_id=work.source_id)
+    made_for = fingerprint(STAGE, VERSION, content_hash=digest, source_id=work.source_id, media=MEDIA_VERSION)
     data = {
         "source_id": work.source_id,
         "size": stat.st_size,

@@ -20,7 +20,10 @@ def run(work: FileWork) -> Outcome:
     bench = work.bench
     uri, collection = bench.settings.store_uri, bench.collection
     made_for = fingerprint(STAGE, VERSION, rows=rows_fingerprint.digest, store=uri, collection=collection.name)
-    recorded = bench.manifest.get(uri, collection.name, work.source_id)
+    try:
+        recorded = bench.manifest.get(uri, collection.name, work.source_id, instance=bench.store.instance)
+    except StoreError as error:
+        return _unavailable(error, collection.name)
     summary = {"backend": uri.partition(":")[0], "collection": collection.name, "rows": len(rows)}
     if recorded and recorded.fingerprint == made_for.digest and not work.force:
         return Unchanged(made_for.digest, {**summary, "upserted": 0, "deleted": 0}, (_counted(len(rows), len(rows)),))
@@ -28,7 +31,7 @@ def run(work: FileWork) -> Outcome:
         result = bench.store.replace_source(work.source_id, rows)
         stored = bench.store.count(work.source_id)
     except StoreError as error:
-        return Failed(ReasonCode.STORE_UNAVAILABLE, str(error), {"store": collection.name}, retryable=True)
+        return _unavailable(error, collection.name)
     bench.manifest.put(
         ManifestRow(
             store=uri,
@@ -38,6 +41,7 @@ def run(work: FileWork) -> Outcome:
             chunk_ids=tuple(row.chunk_id for row in rows),
             model=collection.model,
             dimension=collection.dimension,
+            instance=bench.store.instance,
         )
     )
     return Produced(
@@ -45,6 +49,10 @@ def run(work: FileWork) -> Outcome:
         {**summary, "upserted": result.upserted, "deleted": result.deleted},
         (_counted(stored, len(rows)),),
     )
+
+
+def _unavailable(error: StoreError, collection: str) -> Failed:
+    return Failed(ReasonCode.STORE_UNAVAILABLE, str(error), {"collection": collection}, retryable=True)
 
 
 def _counted(stored: int, expected: int) -> CheckResult:
