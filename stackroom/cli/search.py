@@ -21,7 +21,7 @@ from stackroom.config import Config
 from stackroom.errors import FilterError
 
 if TYPE_CHECKING:
-    from stackroom.retrieval.search import SearchHit
+    from stackroom.retrieval.hits import SearchHit
 
 SNIPPET_CHARACTERS = 480
 """Characters of a hit's text that are shown; `--json` gives all of it."""
@@ -49,17 +49,18 @@ def search(
     with only_json_on_stdout():
         from stackroom.retrieval.search import Searcher
 
-        result = Searcher(config).search(
-            query,
-            corpora=corpus or None,
-            k=k if k is not None else default_k(config, corpus),
-            where=condition,
-            explain=explain,
-        )
+        with Searcher(config) as searcher:
+            result = searcher.search(
+                query,
+                corpora=corpus or None,
+                k=k if k is not None else default_k(config, corpus),
+                where=condition,
+                explain=explain,
+            )
     for warning in result.warnings:
         print_warning(warning)
     if as_json:
-        print_json({"hits": [hit.to_json() for hit in result.hits], "warnings": list(result.warnings)})
+        print_json(result.to_json())
     else:
         print_hits(result.hits, console(), explain=explain)
     return EXIT_FINE
