@@ -172,6 +172,12 @@ class MetadataSettings(Section):
     """Address sent to the services so that they can reach you."""
     title_similarity: float = Field(default=0.8, ge=0, le=1)
     """A record is adopted only if its title resembles the document's at least this much (0 to 1)."""
+    timeout_seconds: float = Field(default=10.0, gt=0, le=120)
+    """Longest time an answer of a service may take."""
+    record_days: int = Field(default=180, ge=1)
+    """Days for which a looked-up record is served from the cache."""
+    missing_days: int = Field(default=7, ge=0)
+    """Days for which a DOI that no service knew is not asked about again."""
 
 
 class Bm25Settings(Section):

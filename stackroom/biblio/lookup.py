@@ -117,6 +117,8 @@ def lookup_candidates(
             case NotFound():
                 lookup.unknown.add(doi_key(doi))
                 lookup.problems.append(f"DOI {doi} is not registered")
+            case Unavailable(reason=""):  # only the cache was asked, and does not know it
+                continue
             case Unavailable():
                 lookup.problems.append(f"DOI {doi} could not be looked up: {answer.reason}")
             case _:
