@@ -78,7 +78,7 @@ def test_recorded_ingestion_steps(cases):
     with pytest.raises(EmbeddingError) as caught:
         asyncio.run(failing.ingest(record, "p q r s t"))
     for name in short_of_vectors["expected"]["message_should_name"]:
-        assert name.replace("3 passages", "the 3 passages") in str(caught.value)
+        assert name in str(caught.value)
     assert [text for _, text, _ in stored(store)] == short_of_vectors["expected"]["still_stored"]
 
 

@@ -280,8 +280,10 @@ def test_two_hundred_random_cancellations_leave_the_store_consistent(path):
             tasks = []
             for _ in range(6):
                 version += 1
-                work = write(store, f"r{generator.randrange(4)}", version)
-                tasks.append(asyncio.create_task(work if generator.random() < 0.8 else store.query([1.0, 1.0])))
+                writes = generator.random() < 0.8
+                record = f"r{generator.randrange(4)}"
+                work = write(store, record, version) if writes else store.query([1.0, 1.0])
+                tasks.append(asyncio.create_task(work))
             await asyncio.sleep(generator.random() * 0.004)
             for task in tasks:
                 for _ in range(generator.choice([0, 1, 1, 3])):
