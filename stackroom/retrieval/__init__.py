@@ -1,0 +1,1 @@
+"""Search over stores: ranked lists from every store, fused into one answer."""
