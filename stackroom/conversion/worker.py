@@ -1,0 +1,201 @@
+"""What a worker process does with a file: classify, convert, chunk, collect signals. The child's composition root.
+
+This is the one module that knows all the parts. It runs only inside worker processes; nothing else imports it.
+"""
+
+import contextlib
+import ctypes
+import gc
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from stackroom.biblio.signals import collect_signals
+from stackroom.conversion import Conversion, ConversionOptions, ConversionReport
+from stackroom.conversion.cache import conversion_to_json, read_packed, write_packed
+from stackroom.conversion.channel import Message
+from stackroom.conversion.child import Report, plain
+from stackroom.conversion.identity import layout_in_use, package_versions
+from stackroom.conversion.pipeline import build_pipeline, forbid_torch
+from stackroom.embedding.tokenizer import load_tokenizer
+from stackroom.formats import Media
+from stackroom.outcome import Failed, ReasonCode
+from stackroom.precheck import PdfClassification, classify_pdf
+
+if TYPE_CHECKING:
+    from stackroom.conversion.converted import Converted
+
+
+def open_worker(options: dict[str, Any]) -> "DocumentWorker":
+    """Return the worker of a conversion pool; loads the models."""
+    return DocumentWorker(ConversionOptions.from_json(options))
+
+
+@dataclass(frozen=True)
+class Task:
+    """One request, taken apart."""
+
+    path: Path
+    source_id: str
+    media: Media
+    password: str | None
+    classification: PdfClassification | None
+    document_path: Path
+    chunks_path: Path
+    final: bool
+    """Whether there will be no further try."""
+
+    @classmethod
+    def from_message(cls, message: Message) -> "Task":
+        """Read a request of :class:`stackroom.conversion.converter.PooledConverter`."""
+        known = message.get("classification")
+        return cls(
+            path=Path(message["path"]),
+            source_id=message["source_id"],
+            media=Media(message["media"]),
+            password=message["password"],
+            classification=PdfClassification.from_json(known) if known else None,
+            document_path=Path(message.get("document", "")),
+            chunks_path=Path(message.get("chunks", "")),
+            final=bool(message.get("final")),
+        )
+
+
+class DocumentWorker:
+    """Handles the requests ``classify`` and ``convert``."""
+
+    def __init__(self, options: ConversionOptions) -> None:
+        if layout_in_use(options.conversion) == "bundled":
+            forbid_torch()
+        from stackroom.conversion.pdf_converter import PdfConverter
+
+        self._options = options
+        self._threads = int(os.environ.get("OMP_NUM_THREADS", "1"))
+        self._pdf = PdfConverter(
+            build_pipeline(options.conversion, self._threads), options.ocr, options.limits, self._threads
+        )
+        self._tokenizer = load_tokenizer(options.tokenizer_file, options.max_tokens)
+        self._served = 0
+
+    def handle(self, request: Message, report: Report) -> Message:
+        """Do what is asked."""
+        task = Task.from_message(request)
+        try:
+            if request["task"] == "classify":
+                classified = self.classify(task)
+                if isinstance(classified, Failed):
+                    return {"failed": _failed(classified)}
+                return {"classified": plain(classified.to_json())}
+            return self._convert(task, report)
+        finally:
+            self._served += 1
+            gc.collect()
+            _give_memory_back()
+
+    def classify(self, task: Task) -> PdfClassification | Failed:
+        """Classify the pages of a PDF; one that PDFium refuses may still be readable for docling-parse."""
+        classified = classify_pdf(task.path, self._options.ocr, task.password, max_pages=self._options.limits.max_pages)
+        if isinstance(classified, Failed) and classified.reason is ReasonCode.CORRUPT:
+            from stackroom.conversion.second_opinion import classify_by_docling_parse
+
+            return classify_by_docling_parse(task.path, task.password, self._options.limits.max_pages) or classified
+        return classified
+
+    def _convert(self, task: Task, report: Report) -> Message:
+        started = time.monotonic()
+        converted = self._cached(task) or self._converted(task, report)
+        if isinstance(converted, Failed):
+            return {"failed": _failed(converted)}
+        report({"pages": converted.pages, "step_pages": converted.pages, "step": "chunks"})
+        conversion = self._chunked(task, converted, time.monotonic() - started)
+        if not conversion.chunks:
+            message = f"{task.source_id}: no text was found in it"
+            evidence = {"report": conversion.report.to_json()}
+            return {"failed": _failed(Failed(ReasonCode.NO_TEXT, message, evidence))}
+        answer = conversion_to_json(conversion)
+        again = bool(conversion.report.missing_pages) and not task.final and self._served > 0
+        if not again:
+            write_packed(task.chunks_path, answer)
+        return {"converted": answer, "again": again}
+
+    def _cached(self, task: Task) -> "Converted | None":
+        from stackroom.conversion.converted import Converted
+
+        data = read_packed(task.document_path)
+        return Converted.from_json(data) if data else None
+
+    def _converted(self, task: Task, report: Report) -> "Converted | Failed":
+        from stackroom.conversion.converted import convert_office_file, convert_paged_file
+
+        name = Path(task.source_id).stem or task.source_id
+        if task.media in (Media.PDF, Media.IMAGE):
+            classification: PdfClassification | Failed | None = task.classification
+            if task.media is Media.PDF and classification is None:
+                classification = self.classify(task)
+            if isinstance(classification, Failed):
+                return classification
+            converted = convert_paged_file(
+                self._pdf, task.path, name, task.password, classification, self._options.conversion.page_window, report
+            )
+        else:
+            converted = convert_office_file(task.path, task.media, name)
+        if isinstance(converted, Failed):
+            return converted
+        converted.signals = plain(collect_signals(task.path, converted.document, task.media.value, task.password))
+        converted.models = {
+            "layout": layout_in_use(self._options.conversion),
+            "tables": self._options.conversion.tables,
+            "packages": package_versions(),
+        }
+        if not converted.missing_pages or task.final or self._served == 0:
+            write_packed(task.document_path, converted.to_json())
+        return converted
+
+    def _chunked(self, task: Task, converted: "Converted", seconds: float) -> Conversion:
+        from pypdfium2 import PdfiumError
+
+        from stackroom.chunking import PdfLines, chunk_document, document_text, lost_text_ratio
+
+        with contextlib.ExitStack() as stack:
+            lines = None
+            if task.media is Media.PDF:
+                with contextlib.suppress(PdfiumError):
+                    lines = stack.enter_context(PdfLines(task.path, task.password))
+            result = chunk_document(
+                converted.document, self._tokenizer, self._options.max_tokens, self._options.merge_peers, lines
+            )
+        reference = converted.reference or document_text(converted.document)
+        missing = converted.missing_pages
+        return Conversion(
+            chunks=result.chunks,
+            report=ConversionReport(
+                media=task.media.value,
+                pages=converted.pages,
+                pages_read=converted.pages - len(missing),
+                missing_pages=missing,
+                ocr_pages=converted.ocr_pages,
+                converter={**converted.models, "ranges": converted.ranges},
+                seconds=round(seconds, 3),
+                lost_text_ratio=round(lost_text_ratio(reference, result.chunks), 5),
+                normalisation=result.normalisation,
+                state="partial" if missing else "complete",
+            ),
+            signals=converted.signals,
+        )
+
+
+def _failed(failure: Failed) -> dict[str, Any]:
+    return {
+        "reason": failure.reason.value,
+        "message": failure.message,
+        "evidence": plain(dict(failure.evidence)),
+        "retryable": failure.retryable,
+    }
+
+
+def _give_memory_back() -> None:
+    """Return freed memory to the system (glibc keeps it otherwise), so that the next file starts from a low level."""
+    with contextlib.suppress(AttributeError, OSError):
+        ctypes.CDLL(None).malloc_trim(0)
