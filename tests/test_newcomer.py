@@ -117,7 +117,7 @@ def test_a_folder_of_ones_own_becomes_a_corpus_and_a_changed_file_alone_is_proce
     assert copy.json("search", "a swarm of bees", "--corpus", "my_notes")["hits"][0]["source_id"] == "bees.md"
     (folder / "wells.md").write_text("# Wells\n\nThe old well has been closed with a lid of oak.\n")
     ended = copy.run("ingest", "my_notes")
-    assert "1 files to do, 1 unchanged" in ended.stdout
+    assert "1 file to do, 1 unchanged" in ended.stdout
     assert "oak" in copy.json("search", "lid of the well", "--corpus", "my_notes")["hits"][0]["text"]
 
 

@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 
 from stackroom import __version__
-from stackroom.cli import ingest, lint, search, status, ui
+from stackroom.cli import ingest, lint, organise, search, status, ui
 from stackroom.cli.output import EXIT_CANNOT_RUN, EXIT_INTERRUPTED, print_error
 from stackroom.cli.project import Options
 from stackroom.errors import StackroomError
@@ -32,6 +32,8 @@ app.command("ingest")(ingest.ingest)
 app.command("search")(search.search)
 app.command("status")(status.status)
 app.command("lint")(lint.lint)
+app.command("classify")(organise.classify)
+app.command("organise")(organise.organise)
 app.command("ui")(ui.ui)
 
 # A wrong argument is one of typer's own exceptions, whose base class typer does not export under one name in all of

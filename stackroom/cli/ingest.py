@@ -18,6 +18,8 @@ from stackroom.cli.output import (
     EXIT_FILES_FAILED,
     EXIT_FINE,
     console,
+    count,
+    name_column,
     print_error,
     program,
     safe,
@@ -152,7 +154,7 @@ def _handle(event: Event, result: CorpusResult, shown: Display) -> None:
 
 def plan_in_words(event: PlanEvent) -> str:
     """Return, for instance, ``3 files to do, 24 unchanged, 1 gone``."""
-    parts = [f"{event.files} files to do" if event.files else "nothing to do", f"{event.unchanged} unchanged"]
+    parts = [f"{count(event.files, 'file')} to do" if event.files else "nothing to do", f"{event.unchanged} unchanged"]
     if event.delete:
         parts.append(f"{event.delete} gone")
     return ", ".join(parts)
@@ -178,10 +180,13 @@ def print_summary(done: DoneEvent, screen: Console) -> None:
 
 def failed_table(failed: Sequence[FileEvent]) -> Table:
     """Return a table of failed files with the reason and what to do about each."""
+    shown = failed[:MOST_FAILURES_SHOWN]
     table = Table(show_edge=False, pad_edge=False, box=None, padding=(0, 2, 0, 2))
-    for heading in ("failed file", "reason", "what is wrong", "what to do"):
-        table.add_column(heading, overflow="fold")
-    for file in failed[:MOST_FAILURES_SHOWN]:
+    table.add_column("failed file", overflow="fold", min_width=name_column(file.source_id for file in shown))
+    table.add_column("reason", no_wrap=True)
+    table.add_column("what is wrong", overflow="fold")
+    table.add_column("what to do", overflow="fold")
+    for file in shown:
         remedy = file.remedy or (REMEDIES[ReasonCode(file.reason)] if file.reason in set(ReasonCode) else "")
         table.add_row(
             safe(file.source_id), f"[red]{safe(file.reason or file.state)}[/]", safe(file.message or ""), safe(remedy)

@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from stackroom.cli.output import EXIT_FILES_FAILED, EXIT_FINE, console, print_json, program, safe
+from stackroom.cli.output import EXIT_FILES_FAILED, EXIT_FINE, console, count, name_column, print_json, program, safe
 from stackroom.cli.project import Options
 from stackroom.config import Config
 
@@ -115,7 +115,7 @@ def print_lint(results: Sequence[CorpusLint], screen: Console, *, every: bool, s
         return
     for result in results:
         counts = ", ".join(f"[{colour}]{result.count(name)} {name}[/]" for name, colour in SEVERITIES.items())
-        screen.print(f"[bold]{result.corpus}[/]: {result.sources} files linted; {counts}")
+        screen.print(f"[bold]{result.corpus}[/]: {count(result.sources, 'file')} linted; {counts}")
         shown = result.findings if every else result.findings[:MOST_ROWS]
         if shown:
             screen.print(_table(shown))
@@ -127,8 +127,10 @@ def print_lint(results: Sequence[CorpusLint], screen: Console, *, every: bool, s
 
 def _table(findings: Sequence[dict[str, Any]]) -> Table:
     table = Table(show_edge=False, box=None, padding=(0, 2, 0, 2))
-    for heading in ("severity", "file", "rule", "finding"):
-        table.add_column(heading, overflow="fold")
+    table.add_column("severity", no_wrap=True)
+    table.add_column("file", overflow="fold", min_width=name_column(str(one["source_id"]) for one in findings))
+    table.add_column("rule", no_wrap=True)
+    table.add_column("finding", overflow="fold")
     for finding in findings:
         place = "" if finding["chunk_index"] is None else f"#{finding['chunk_index']}"
         table.add_row(

@@ -5,7 +5,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,11 @@ EXIT_CANNOT_RUN = 1
 EXIT_FILES_FAILED = 2
 EXIT_INTERRUPTED = 130
 
-NARROWEST_TABLE = 100
+NARROWEST_TABLE = 120
 """Columns assumed when the output is not a terminal, where rich would fold everything into 80."""
+
+WIDEST_NAME = 48
+"""Columns of a table that a file name may take before it is folded."""
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -56,6 +59,16 @@ def only_json_on_stdout() -> Iterator[None]:
     """Send whatever a library prints to standard error, so that standard output holds the answer and nothing else."""
     with contextlib.redirect_stdout(sys.stderr):
         yield
+
+
+def name_column(names: Iterable[str]) -> int:
+    """Return the least width of a column of names, so that rich folds the sentences beside them and not the names."""
+    return min(max((len(display_name(name)) for name in names), default=0), WIDEST_NAME)
+
+
+def count(number: int, noun: str) -> str:
+    """Return, for instance, ``1 file`` or ``3 files``."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def program() -> str:

@@ -10,7 +10,17 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from stackroom.cli.output import EXIT_FILES_FAILED, EXIT_FINE, console, print_json, print_warning, program, safe
+from stackroom.cli.output import (
+    EXIT_FILES_FAILED,
+    EXIT_FINE,
+    console,
+    count,
+    name_column,
+    print_json,
+    print_warning,
+    program,
+    safe,
+)
 from stackroom.cli.project import Options
 from stackroom.config import Config
 from stackroom.errors import SourceError
@@ -146,19 +156,21 @@ def print_status(lines: Sequence[SourceLine], screen: Console, *, every: bool) -
 def _print_corpus(corpus: str, lines: Sequence[SourceLine], screen: Console, *, every: bool) -> None:
     counts = Counter(line.state for line in lines)
     summary = ", ".join(f"[{COLOURS[state]}]{counts[state]} {state}[/]" for state in STATES if counts[state])
-    screen.print(f"[bold]{corpus}[/]: {len(lines)} files, {summary}")
+    screen.print(f"[bold]{corpus}[/]: {count(len(lines), 'file')}, {summary}")
     shown = [line for line in lines if every or len(lines) <= MOST_ROWS or line.state != "searchable"]
     if not shown:
         return
     table = Table(show_edge=False, box=None, padding=(0, 2, 0, 2))
-    for heading, justify in (("file", "left"), ("state", "left"), ("pages", "right"), ("chunks", "right")):
-        table.add_column(heading, overflow="fold", justify=justify)  # type: ignore[arg-type]
+    table.add_column("file", overflow="fold", min_width=name_column(line.source_id for line in shown))
+    table.add_column("state", no_wrap=True)
+    table.add_column("pages", justify="right")
+    table.add_column("chunks", justify="right")
     table.add_column("reason and remedy", overflow="fold")
     for line in shown:
         table.add_row(
             safe(line.source_id),
             f"[{COLOURS[line.state]}]{line.state}[/]",
-            "" if line.pages is None else str(line.pages),
+            str(line.pages or ""),
             "" if line.chunks is None else str(line.chunks),
             _explanation(line),
         )

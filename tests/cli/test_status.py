@@ -68,7 +68,7 @@ def test_a_quarantined_file_gives_two_with_reason_and_remedy(project, capsys):
     record(project, "locked.pdf", verdict)
     assert main(["status"]) == 2
     out = " ".join(capsys.readouterr().out.split())
-    assert "1 files, 1 quarantined" in out
+    assert "1 file, 1 quarantined" in out
     assert "locked.pdf quarantined encrypted; needs a password; → give one" in out
 
 
