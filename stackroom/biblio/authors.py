@@ -65,7 +65,7 @@ def split_author_text(text: str) -> list[str]:
         parts = re.split(r"\s*,\s*|\s+and\s+|\s*&\s*", text)
         if len(parts) == 2 and all(len(part.split()) == 1 for part in parts):
             parts = [f"{parts[1]} {parts[0]}"]  # "Ruiz, Ana"
-    names = [_given_first(clean_name(part)) for part in parts]
+    names = [clean_name(_given_first(part)) for part in parts]
     return [name for name in names if name]
 
 
@@ -198,7 +198,7 @@ def _reads_as_names(line: TextLine) -> bool:
 def _pieces(line: TextLine) -> list[str]:
     """Return the pieces of a line; of "NAME, affiliation" only the name."""
     pieces = [clean_name(piece) for piece in split_names(line.marked)]
-    if len(pieces) > 1 and is_name(pieces[0]) and not any(is_name(piece) for piece in pieces[1:2]):
+    if len(pieces) > 1 and is_name(pieces[0]) and not (is_name(pieces[1]) or is_open_name(pieces[1])):
         return pieces[:1]
     return [piece for piece in pieces if piece]
 

@@ -81,8 +81,18 @@ def read_glyphs(page: Any, frame: PageFrame) -> Iterator[Glyph]:
         textpage.close()
 
 
+@dataclass(frozen=True, slots=True)
+class _Style:
+    """What all glyphs of one text object share."""
+
+    size: float
+    bold: bool
+    font: str
+    rotated: bool
+
+
 class _Reader:
-    """Calls PDFium's C functions with reused output variables; each call costs about a microsecond."""
+    """Calls PDFium's C functions with reused output variables, and asks once per text object what its glyphs share."""
 
     def __init__(self, textpage: Any, frame: PageFrame) -> None:
         import pypdfium2.raw as pdfium
@@ -96,6 +106,7 @@ class _Reader:
         self._y = ctypes.c_double()
         self._name = ctypes.create_string_buffer(128)
         self._turn = math.radians(frame.rotation)
+        self._styles: dict[int, _Style] = {}
 
     def char(self, index: int) -> str:
         code = self._pdfium.FPDFText_GetUnicode(self._page, index)
@@ -107,13 +118,10 @@ class _Reader:
         pdfium, rect = self._pdfium, self._rect
         pdfium.FPDFText_GetLooseCharBox(self._page, index, ctypes.byref(rect))
         pdfium.FPDFText_GetCharOrigin(self._page, index, ctypes.byref(self._x), ctypes.byref(self._y))
-        pdfium.FPDFText_GetMatrix(self._page, index, ctypes.byref(self._matrix))
         x1, y1 = self._frame.to_view(rect.left, rect.top)
         x2, y2 = self._frame.to_view(rect.right, rect.bottom)
         _, baseline = self._frame.to_view(self._x.value, self._y.value)
-        scale = math.hypot(self._matrix.c, self._matrix.d) or 1.0
-        angle = (pdfium.FPDFText_GetCharAngle(self._page, index) - self._turn) % (2 * math.pi)
-        font = self._font(index)
+        style = self._style(index)
         return Glyph(
             text=char,
             left=min(x1, x2),
@@ -121,11 +129,34 @@ class _Reader:
             top=min(y1, y2),
             bottom=max(y1, y2),
             baseline=baseline,
+            size=style.size,
+            bold=style.bold,
+            font=style.font,
+            rotated=style.rotated,
+            space_before=space,
+        )
+
+    def _style(self, index: int) -> _Style:
+        pointer = self._pdfium.FPDFText_GetTextObject(self._page, index)
+        if not pointer:
+            return self._read_style(index)
+        key = ctypes.addressof(pointer.contents)
+        if key not in self._styles:
+            self._styles[key] = self._read_style(index)
+        return self._styles[key]
+
+    def _read_style(self, index: int) -> _Style:
+        pdfium = self._pdfium
+        pdfium.FPDFText_GetMatrix(self._page, index, ctypes.byref(self._matrix))
+        scale = math.hypot(self._matrix.c, self._matrix.d) or 1.0
+        angle = (pdfium.FPDFText_GetCharAngle(self._page, index) - self._turn) % (2 * math.pi)
+        font = self._font(index)
+        weight = pdfium.FPDFText_GetFontWeight(self._page, index)
+        return _Style(
             size=pdfium.FPDFText_GetFontSize(self._page, index) * scale,
-            bold=pdfium.FPDFText_GetFontWeight(self._page, index) >= _BOLD_WEIGHT or "bold" in font.lower(),
+            bold=weight >= _BOLD_WEIGHT or "bold" in font.lower(),
             font=font,
             rotated=0.1 < angle < 2 * math.pi - 0.1,
-            space_before=space,
         )
 
     def _font(self, index: int) -> str:

@@ -11,7 +11,7 @@ from stackroom.biblio.pdf_lines import Line, lines_to_json, read_lines
 
 FULL_PAGES = 3
 """Pages from the front whose lines are kept whole: repositories put a cover or two before the paper."""
-EDGE_PAGES = 6
+EDGE_PAGES = 5
 """Pages whose first and last lines are compared to find running headers and footers."""
 _EDGE_LINES = 4
 _MARGIN = 0.12
@@ -67,7 +67,7 @@ def _document_signals(document: Any, problems: list[str]) -> dict[str, Any]:
 
 def _pages_to_read(count: int) -> list[int]:
     front = range(min(count, EDGE_PAGES))
-    return sorted({*front, *range(max(0, count - 2), count)})
+    return sorted({*front, *range(max(0, count - 1), count)})
 
 
 def _page(document: Any, index: int, problems: list[str]) -> tuple[Any, list[Line]] | None:

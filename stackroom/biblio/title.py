@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from stackroom.biblio.candidates import Candidate
+from stackroom.biblio.doi_text import ends_open, find_dois
 from stackroom.biblio.folding import fold, similarity, squash
 from stackroom.biblio.junk import SECTION_LABELS, is_junk_title
 from stackroom.biblio.names import parse_names
@@ -113,11 +114,17 @@ def join_lines(texts: Sequence[str], view: DocumentView | None = None) -> str:
         if joined.endswith("-") and text[:1].islower():
             head, tail = joined.rsplit(" ", 1)[-1], text.split(" ", 1)[0]
             joined = joined + text if _is_hyphenated(head, tail, view) else joined[:-1] + text
-        elif joined.endswith(("-", "\u2010")):
+        elif joined.endswith(("-", "\u2010")) or _ends_in_open_doi(joined):
             joined += text
         else:
             joined = f"{joined} {text}".strip()
     return " ".join(joined.split())
+
+
+def _ends_in_open_doi(text: str) -> bool:
+    """Whether a text ends with a DOI that its next line is likely to go on: ``10.1371/journal.pone.``."""
+    last = text.rsplit(" ", 1)[-1]
+    return "10." in last and any(True for _ in find_dois(last)) and ends_open(last)
 
 
 def _is_hyphenated(head: str, tail: str, view: DocumentView | None) -> bool:
@@ -144,7 +151,8 @@ def _score(view: DocumentView, page: PageView, lines: Sequence[TextLine], text: 
     if _is_running(view, text):
         score -= 0.5
     if _authors_follow(page, lines):
-        score += 0.6
+        # A journal's nameplate is short, and what follows it may read as a name by chance.
+        score += 0.6 if len(fold(text).split()) > 3 else 0.2
     return score
 
 
