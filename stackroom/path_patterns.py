@@ -62,33 +62,40 @@ def _expression(pattern: str) -> str:
         )
     if text.endswith("/"):
         text += "**"
-    parts = re.split(r"/+", text)
-    expression = ""
-    for index, part in enumerate(parts):
-        last = index == len(parts) - 1
+    runs: list[list[str]] = [[]]  # runs of folder names between one "**" and the next
+    for part in re.split(r"/+", text):
         if part == "**":
-            expression += ".*" if last else "(?:.*/)?"
+            runs.append([])
         else:
-            expression += _name_expression(part) + ("" if last else "/")
-    return f"(?s:{expression})"
+            runs[-1].append(_name_expression(part))
+    last = "/".join(runs.pop())
+    if not runs:
+        return f"(?s:{last})"
+    first, *middle = ("".join(f"{name}/" for name in run) for run in runs)
+    # A run is looked for once, from the left, and never again further right: patterns cannot be made to take hours.
+    found = "".join(f"(?>(?:[^/]*/)*?{run})" for run in middle if run)
+    return f"(?s:{first}{found}{f'(?:.*/)?{last}' if last else '.*'})"
 
 
 def _name_expression(name: str) -> str:
     """Return a regular expression for one folder or file name."""
-    expression, at = "", 0
+    pieces, at = [""], 0  # what stands between one star and the next
     while at < len(name):
         char = name[at]
         at += 1
         if char == "*":
-            expression += "[^/]*"
+            pieces.append("")
         elif char == "?":
-            expression += "[^/]"
+            pieces[-1] += "[^/]"
         elif char == "[" and (end := name.find("]", at + 1 + (name[at : at + 1] in ("!", "^")))) > 0:
-            expression += _set_expression(name[at:end])
+            pieces[-1] += _set_expression(name[at:end])
             at = end + 1
         else:
-            expression += re.escape(char)
-    return re.sub(r"(?:\[\^/\]\*){2,}", "[^/]*", expression)
+            pieces[-1] += re.escape(char)
+    if len(pieces) == 1:
+        return pieces[0]
+    first, *middle, last = pieces
+    return first + "".join(f"(?>[^/]*?{piece})" for piece in middle if piece) + f"[^/]*{last}"
 
 
 def _set_expression(content: str) -> str:
