@@ -4,6 +4,7 @@ The directory at the end of a ZIP file is measured before it is read, then the s
 never unpack more of a member than is declared, so a bomb is refused without decompressing a byte of it.
 """
 
+import lzma
 import struct
 import tarfile
 import zipfile
@@ -24,7 +25,9 @@ _DIRECTORY_BYTES_PER_MEMBER = 1024
 """Room for a name and extra fields in the directory; real documents take about 100."""
 _MEMBER_BYTES = 1 << 20
 """Most that is read of a member that is looked into."""
-_DAMAGE = (zipfile.BadZipFile, struct.error, zlib.error, OSError, EOFError, ValueError, NotImplementedError)
+_DAMAGE = (zipfile.BadZipFile, struct.error, zlib.error, lzma.LZMAError, OSError, EOFError, ValueError, OverflowError)
+_DAMAGE_OR_UNKNOWN = (*_DAMAGE, NotImplementedError)
+"""What readers raise on damaged archives, and on ways of compressing that they do not know."""
 
 _OFFICE = {"word/": Media.DOCX, "ppt/": Media.PPTX, "xl/": Media.XLSX}
 _MIME_TYPES = {
@@ -61,7 +64,7 @@ def inspect_zip(path: Path, declared: Media | None, limits: LimitSettings) -> Fi
         with zipfile.ZipFile(path) as archive:
             problem = _over_limits(path, archive, limits)
             return Finding(fallback, problem=problem) if problem else _look_inside(path, archive, declared)
-    except _DAMAGE as error:
+    except _DAMAGE_OR_UNKNOWN as error:
         return Finding(fallback, problem=_corrupt(path, str(error)))
 
 

@@ -25,7 +25,7 @@ def inspect_picture(path: Path, limits: LimitSettings) -> Finding:
 
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # the limit below is ours
+            warnings.simplefilter("ignore")  # about size: the limit below is ours; about damage: it shows later
             with Image.open(path) as picture:
                 width, height = picture.size
                 frames = getattr(picture, "n_frames", 1) if picture.format == "TIFF" else 1

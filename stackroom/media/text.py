@@ -64,7 +64,7 @@ def text_media(text: str, declared: Media | None) -> Media:
         return _json(start, declared)
     if declared in (Media.EMAIL, Media.MHTML) or (declared not in _PLAIN and _is_mail(start)):
         return _mail(start, declared)
-    if start.startswith("PATN") and start[4:6].strip() == "":
+    if start.startswith(("PATN\n", "PATN\r\n")):
         return Media.XML_USPTO
     if start.startswith("WEBVTT"):
         return Media.VTT
