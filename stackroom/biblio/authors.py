@@ -81,6 +81,8 @@ def _judged(view: DocumentView, names: Sequence[str], source: str, key: str, tru
     where = {"key": key}
     if not good:
         return Candidate(list(names), source, where, 0.05, "not names of people")
+    if source == "embedded" and view.embedded_is_published:
+        return Candidate(good, source, where, 0.85)
     if not view.front_squashed:
         return Candidate(good, source, where, 0.6)
     shown = sum(squash(surname(name)) in view.front_squashed for name in good)

@@ -15,6 +15,8 @@ _KEYWORDS_LABEL = re.compile(
     r"^\W*(?:additional\s+)?(?:key\s?-?words?(?:\s+and\s+phrases?)?|key\s+terms?|index\s+terms?)\b\s*[:—–.-]*\s*",  # noqa: RUF001
     re.IGNORECASE,
 )
+_SENTENCE = re.compile(r"(?:are|were|is|was|have|had|can|may|must|should|from|of|for|in|and|used|that|which|to)\b")
+"""How a sentence about keywords goes on, in contrast to a list of them."""
 _KEYWORDS_END = re.compile(
     r"^(?:\d+\.?\s+)?(?:introduction|background|abstract|acm reference|ccs concepts|received|correspond|©|permission"
     r"|contents|author for|electronic supp|jel\b|msc\b|pacs\b|abbreviations)",
@@ -68,8 +70,8 @@ def _printed_keywords(page: PageView, view: DocumentView) -> Iterator[tuple[Text
         if match is None:
             continue
         rest = line.text[match.end() :]
-        if match.end() == len(match.group().rstrip()) and rest[:1].islower() and ":" not in match.group():
-            continue  # "Keywords are …": a sentence
+        if _SENTENCE.match(rest) and ":" not in match.group():
+            continue
         following = [] if page.converted else _same_paragraph(lines[index + 1 : index + 6], line)
         words = split_keywords(join_lines([rest, *(item.text for item in following)], view))
         if words:

@@ -205,6 +205,8 @@ def _metadata_titles(view: DocumentView, stem: str) -> Iterator[Candidate]:
             yield Candidate(value, source, where, 0.1, "not a title")
         elif view.shows(value):
             yield Candidate(value, source, where, 0.92, "also printed")
+        elif source == "embedded" and view.embedded_is_published:
+            yield Candidate(value, source, where, 0.8)
         elif view.front_squashed:
             yield Candidate(
                 value, source, where, 0.45 if source == "embedded" else 0.35, "not printed on the first pages"

@@ -14,6 +14,7 @@ from typing import Any
 
 from stackroom.biblio.folding import squash
 
+_PUBLISHED_KINDS = frozenset({"html", "epub", "xml_jats", "markdown"})
 _WORD = re.compile(r"[^\W\d_]{4,}")
 _MIN_SHARED_WORDS = 0.35
 """Share of the converted page's words that the text layer must hold. Measured: 0.8-1.0 when readable, 0.0 when not."""
@@ -77,6 +78,9 @@ class DocumentView:
     docling: Mapping[str, Any]
     pdf: Mapping[str, Any]
     embedded: Mapping[str, Sequence[str]]
+    embedded_is_published: bool = False
+    """The embedded metadata was written for readers (a web page, an EPUB, JATS, front matter), not by an office program
+    that notes whose computer it ran on."""
 
     @property
     def front(self) -> tuple[PageView, ...]:
@@ -125,6 +129,7 @@ def document_view(signals: Mapping[str, Any]) -> DocumentView:
         docling=docling,
         pdf=pdf,
         embedded=signals.get("embedded") or {},
+        embedded_is_published=signals.get("media") in _PUBLISHED_KINDS,
     )
 
 

@@ -138,7 +138,8 @@ def _add_metadata(view: DocumentView, evidence: Evidence) -> None:
     for packet in packets(view):
         for key in ("prism:coverDate", "prism:publicationDate", "prism:coverDisplayDate"):
             _add_dates(evidence, packet.get(key), 0.7 * packet.trust, "xmp", key)
-    _add_dates(evidence, view.embedded.get("date", ()), 0.55, "embedded", "date")
+    weight = 0.8 if view.embedded_is_published else 0.3
+    _add_dates(evidence, view.embedded.get("date", ())[:1], weight, "embedded", "date")
     created = re.match(rf"D:{_YEAR}", str(info.get("CreationDate", "")))
     if created:
         _add(evidence, created.group(1), 0.3, "pdf-info", {"key": "CreationDate"}, "file created")
