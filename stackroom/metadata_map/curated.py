@@ -13,6 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from stackroom.atomic import write_text
+from stackroom.errors import SourceError
 from stackroom.identity import source_id
 from stackroom.metadata_map.json_source import MapProblem, ParsedJson, kind_in_words, parse_json_file
 from stackroom.text import normalize_text
@@ -34,8 +35,6 @@ class CuratedMap:
     """Key (source id, or base name) to entry."""
     files: Mapping[str, Path] = field(default_factory=dict)
     """Key to the file it stands in."""
-    lines: Mapping[str, int] = field(default_factory=dict)
-    """Key to its line in that file."""
     problems: tuple[MapProblem, ...] = ()
     """What is wrong with the files; for a file with problems its last good state is in ``entries``."""
 
@@ -80,7 +79,7 @@ def load_curated(folder: Path, last_good: Path | None = None) -> CuratedMap:
         merged.add(file, PurePosixPath(relative).parent, parsed)
     if last_good is not None and current != remembered:
         write_text(last_good, json.dumps(current, ensure_ascii=False) + "\n")
-    return CuratedMap(merged.entries, merged.files, merged.lines, tuple(merged.problems))
+    return CuratedMap(merged.entries, merged.files, tuple(merged.problems))
 
 
 def _usable(file: Path, remembered: Mapping[str, Any] | None) -> tuple[ParsedJson, list[MapProblem]]:
@@ -98,7 +97,7 @@ def _usable(file: Path, remembered: Mapping[str, Any] | None) -> tuple[ParsedJso
             data[key] = entry
         elif key in remembered:
             data[key] = remembered[key]
-    return ParsedJson(data, parsed.lines), problems
+    return ParsedJson(data, parsed.text), problems
 
 
 def map_files(folder: Path) -> list[Path]:
@@ -117,7 +116,6 @@ class _Collected:
     def __init__(self) -> None:
         self.entries: dict[str, Entry] = {}
         self.files: dict[str, Path] = {}
-        self.lines: dict[str, int] = {}
         self.problems: list[MapProblem] = []
 
     def add(self, file: Path, prefix: PurePosixPath, parsed: ParsedJson) -> None:
@@ -133,12 +131,11 @@ class _Collected:
                 continue
             self.entries[key] = entry
             self.files[key] = file
-            self.lines[key] = parsed.line(raw) or 1
 
     def _key(self, file: Path, prefix: PurePosixPath, raw: str, parsed: ParsedJson) -> str | None:
         try:
             return normalize_text(source_id(prefix / raw))
-        except ValueError as error:
+        except SourceError as error:
             problem = MapProblem(file, parsed.line(raw), str(error), "give the path of a file below this folder")
             self.problems.append(problem)
             return None

@@ -3,14 +3,15 @@
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 MAX_BYTES = 64_000_000
 """A map of 100,000 sources is about 40 MB."""
 MAX_DEPTH = 12
-"""A map needs four levels; a file of nested brackets must not exhaust the parser's stack."""
+"""A map needs four levels. The parser gives up on nesting long before it harms; this is where the blame is put."""
 
 _TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|[{}\[\],:]|\n')
 
@@ -32,16 +33,20 @@ class MapProblem:
 
 @dataclass(frozen=True)
 class ParsedJson:
-    """A JSON object and the line of every key, down to the third level."""
+    """A JSON object, and the line of every key down to the third level, worked out when first asked for."""
 
     data: Mapping[str, Any]
-    lines: Mapping[tuple[str, ...], int] = field(default_factory=dict)
+    text: str = ""
+
+    @cached_property
+    def _lines(self) -> dict[tuple[str, ...], int]:
+        return _key_lines(self.text)[0]
 
     def line(self, *path: str) -> int | None:
         """Return the line of a key, or of the nearest key above it that has one."""
         for length in range(len(path), 0, -1):
-            if path[:length] in self.lines:
-                return self.lines[path[:length]]
+            if path[:length] in self._lines:
+                return self._lines[path[:length]]
         return None
 
 
@@ -59,11 +64,6 @@ def parse_json_file(file: Path) -> ParsedJson | MapProblem:
 
 
 def _parse(file: Path, text: str) -> ParsedJson | MapProblem:
-    deep = _too_deep(text)
-    if deep is not None:
-        return MapProblem(
-            file, deep, f"more than {MAX_DEPTH} levels of brackets", "a map has four levels; remove the rest"
-        )
     duplicates: list[str] = []
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -75,15 +75,18 @@ def _parse(file: Path, text: str) -> ParsedJson | MapProblem:
         data = json.loads(text, object_pairs_hook=unique, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
         return MapProblem(file, error.lineno, f"not valid JSON: {error.msg}", _json_remedy(error.msg))
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         return MapProblem(file, None, f"not valid JSON: {error}", "correct the file, or restore an earlier version")
-    lines, repeated = _key_lines(text)
+    except RecursionError:
+        message = f"more than {MAX_DEPTH} levels of brackets"
+        return MapProblem(file, _too_deep(text), message, "a map has four levels; remove the rest")
     if duplicates:
         key = duplicates[0]
-        return MapProblem(file, repeated.get(key), f"the key {key!r} stands twice in one object", "merge the two")
+        message = f"the key {key!r} stands twice in one object"
+        return MapProblem(file, _key_lines(text)[1].get(key), message, "merge the two")
     if not isinstance(data, dict):
         return MapProblem(file, 1, f"the file holds {_kind(data)}, not an object", "begin it with { and end it with }")
-    return ParsedJson(data, lines)
+    return ParsedJson(data, text)
 
 
 def _refuse_constant(name: str) -> Any:
@@ -141,7 +144,7 @@ def _key_lines(text: str) -> tuple[dict[tuple[str, ...], int], dict[str, int]]:
         elif mark == ":":
             pending = _unquoted(last_string)
             by_name[pending] = line
-            if len(path) < 3:
+            if len(path) <= 3:
                 lines.setdefault((*[part for part in path if part], pending), line)
         elif mark in "{[":
             path.append(pending or "")
