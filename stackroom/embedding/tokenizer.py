@@ -55,6 +55,12 @@ class Tokenizer:
         """Return start and end of every token in ``text`` (character offsets), special tokens left out."""
         return [(int(a), int(b)) for a, b in self._backend.encode(_valid(text), add_special_tokens=False).offsets]
 
+    def model_ids(self, text: str) -> list[int]:
+        """Return the token numbers the model is given: special tokens included, cut at :attr:`max_tokens`."""
+        encoding = self._backend.encode(_valid(text), add_special_tokens=False)
+        encoding.truncate(self.max_tokens - self.special_tokens)
+        return list(self._backend.post_process(encoding).ids)
+
     @cached_property
     def special_tokens(self) -> int:
         """Number of special tokens the model adds to every text."""

@@ -17,6 +17,7 @@ from stackroom.embedding import open_embedder
 @pytest.fixture(scope="session")
 def bundled():
     embedder = open_embedder(EmbedderSettings())
+    embedder.embed([f"text {number}" for number in range(30)])  # more than are embedded without torch
     yield embedder
     embedder.close()
 

@@ -1,6 +1,5 @@
 """The bundled model: right vectors, in order, the same in any batch, and counted as the tokenizer counts."""
 
-import logging
 import math
 import shutil
 
@@ -61,7 +60,7 @@ def test_one_text_instead_of_a_list_is_refused(bundled):
 
 def test_the_tokenizer_counts_what_the_model_sees(bundled):
     """Counting by another rule would let the model cut chunks silently."""
-    model = bundled._model._model or bundled._model._load()
+    model = bundled._model._model
     tokenizer = open_tokenizer(EmbedderSettings())
     assert model.max_seq_length == tokenizer.max_tokens
     for text in TEXTS:
@@ -87,17 +86,17 @@ def test_a_copied_model_folder_gives_the_same_vectors(bundled, tmp_path):
     copy.close()
 
 
-def test_a_second_run_takes_every_vector_from_the_cache(bundled, tmp_path, monkeypatch, caplog):
+def test_a_second_run_takes_every_vector_from_the_cache(tmp_path):
     cache = tmp_path / "cache.sqlite"
     first = open_embedder(EmbedderSettings(), cache)
     done = first.embed_counted([*TEXTS, TEXTS[0]])
     assert (done.reused, done.new) == (1, len(TEXTS))
     first.close()
     second = open_embedder(EmbedderSettings(), cache)
-    with caplog.at_level(logging.INFO, logger="stackroom.embedding.local"):
-        again = second.embed_counted([*TEXTS[::-1], TEXTS[0]])
+    again = second.embed_counted([*TEXTS[::-1], TEXTS[0]])
     assert (again.reused, again.new) == (len(TEXTS) + 1, 0)
-    assert "loading" not in caplog.text
+    assert second._model._model is None
+    assert second._model._small is None
     np.testing.assert_array_equal(again.vectors[:-1], done.vectors[:-1][::-1])
     second.close()
 

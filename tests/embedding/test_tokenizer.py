@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -44,10 +45,15 @@ def test_spans_are_character_offsets_of_the_tokens(tokenizer):
     assert [text[a:b] for a, b in tokenizer.spans(text)] == ["Dense", "漢", "字", ",", "retrieval"]
 
 
+@cache
+def _opened() -> Tokenizer:
+    return open_tokenizer(EmbedderSettings())
+
+
 @given(st.text(max_size=80))
 @settings(max_examples=150, deadline=None)
 def test_any_text_can_be_counted_and_its_spans_agree(text):
-    tokenizer = open_tokenizer(EmbedderSettings())
+    tokenizer = _opened()
     spans = tokenizer.spans(text)
     assert len(spans) == tokenizer.count(text) - tokenizer.special_tokens
     assert all(0 <= a <= b <= len(text) for a, b in spans)
