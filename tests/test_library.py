@@ -8,11 +8,14 @@ from pathlib import Path
 import pypdfium2 as pdfium
 import pytest
 
+from stackroom.metadata_map import load_curated
+
 REPOSITORY = Path(__file__).resolve().parent.parent
 LIBRARY = REPOSITORY / "library"
 BUILD = REPOSITORY / "tools" / "library" / "build.py"
 QUERIES = json.loads((REPOSITORY / "tests" / "library_queries.json").read_text(encoding="utf-8"))
-FILES = sorted(path.relative_to(LIBRARY).as_posix() for path in LIBRARY.rglob("*") if path.is_file())
+CURATED = "metadata-map.json"
+FILES = sorted(path.relative_to(LIBRARY).as_posix() for path in LIBRARY.rglob("*.*") if path.name != CURATED)
 
 
 def characters(path: Path) -> list[int]:
@@ -50,6 +53,17 @@ def test_the_two_column_paper_has_a_table_and_a_figure():
     assert "Figure 1." in text
 
 
+def test_the_curated_map_speaks_of_documents_that_exist():
+    curated = load_curated(LIBRARY)
+    assert curated.problems == ()
+    assert set(curated.entries) == {
+        "guides/chunking.md",
+        "guides/damaged-files.pdf",
+        "reference/filters.html",
+        "reference/troubleshooting.md",
+    }
+
+
 def test_every_query_names_a_document_of_the_library():
     assert len(QUERIES) >= 5
     assert {entry["source_id"] for entry in QUERIES} <= set(FILES)
@@ -61,7 +75,7 @@ def test_the_generator_writes_the_committed_files_and_the_same_bytes_twice(tmp_p
     for copy in ("one", "two"):
         subprocess.run([sys.executable, str(BUILD), str(tmp_path / copy)], check=True, capture_output=True)
     made = sorted(path.relative_to(tmp_path / "one").as_posix() for path in (tmp_path / "one").rglob("*.*"))
-    assert made == FILES
+    assert made == sorted([*FILES, CURATED])
     for name in FILES:
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes(), name
         if name.endswith((".md", ".html")):

@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from stackroom.config import load_config
+from stackroom.retrieval.search import Searcher
+
 REPOSITORY = Path(__file__).resolve().parent.parent
 QUERIES = json.loads((REPOSITORY / "tests" / "library_queries.json").read_text(encoding="utf-8"))
 COPIED = ("assets", "library", "resources", "sensors", "stackroom", "dagster.yaml", "stackroom.yaml", "workspace.yaml")
@@ -59,14 +62,19 @@ def copy(tmp_path_factory) -> Copy:
 
 def test_every_document_of_the_library_can_be_searched(copy):
     sources = copy.json("status")["sources"]
-    files = sorted(path.relative_to(copy.folder / "library").as_posix() for path in copy.folder.glob("library/**/*.*"))
+    library = copy.folder / "library"
+    files = sorted(
+        path.relative_to(library).as_posix() for path in library.rglob("*.*") if path.name != "metadata-map.json"
+    )
     assert [source["source_id"] for source in sources] == files
     assert {source["state"] for source in sources} == {"searchable"}
     assert all(source["chunks"] > 0 for source in sources)
 
 
 def test_each_question_finds_its_document_first(copy):
-    first = {entry["query"]: copy.json("search", entry["query"])["hits"][0]["source_id"] for entry in QUERIES}
+    """Asked in one process, through the library, because loading the model for each question takes seconds."""
+    with Searcher(load_config(copy.folder, {})) as searcher:
+        first = {entry["query"]: searcher.search(entry["query"]).hits[0].source_id for entry in QUERIES}
     assert first == {entry["query"]: entry["source_id"] for entry in QUERIES}
 
 
@@ -84,13 +92,12 @@ def test_a_hit_says_where_it_comes_from(copy):
 
 def test_a_filter_on_an_author_keeps_only_that_authors_documents(copy):
     where = '{"authors": {"$contains": "Carvalho"}}'
-    hits = copy.json("search", "pages of a document", "--filter", where, "--k", "10")["hits"]
-    assert {hit["source_id"] for hit in hits} <= {
+    hits = copy.json("search", "pages of a document", "--filter", where, "--k", "50")["hits"]
+    assert {hit["source_id"] for hit in hits} == {
         "guides/damaged-files.pdf",
         "guides/reading-pages-by-eye.pdf",
         "reference/troubleshooting.md",
     }
-    assert {"guides/damaged-files.pdf", "guides/reading-pages-by-eye.pdf"} <= {hit["source_id"] for hit in hits}
 
 
 def test_a_second_ingestion_does_nothing_and_is_quick(copy):

@@ -3,9 +3,11 @@
 Run it as ``python tools/library/build.py [FOLDER]`` (or ``make sample-library``). The same texts and the same versions
 of the libraries give the same bytes. The texts are in ``tools/library/texts``; the formats are chosen so that every way
 a document can enter Stackroom is tried: a two-column PDF with a table and a figure, a plain PDF, a scan, a PDF of text
-and scanned pages, Word, HTML, Markdown, PowerPoint and Excel.
+and scanned pages, Word, HTML, Markdown, PowerPoint and Excel. Beside them stands a curated metadata map, which corrects
+what the documents do not say themselves.
 """
 
+import json
 import sys
 import tempfile
 from pathlib import Path
@@ -33,7 +35,27 @@ def build(folder: Path) -> list[Path]:
     write_xlsx(read_document("stores"), folder / "reference" / "stores.xlsx")
     write_markdown(read_document("troubleshooting"), folder / "reference" / "troubleshooting.md")
     write_pptx(read_document("operating"), folder / "slides" / "operating.pptx")
+    _write_curated_map(folder / "metadata-map.json")
     return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+# What no program can know, because the document does not say it where programs look.
+CURATED = {
+    "guides/chunking.md": ("chunking", ("authors", "year", "keywords")),
+    "guides/damaged-files.pdf": ("damaged-files", ("year",)),
+    "reference/filters.html": ("filters", ("year",)),
+    "reference/troubleshooting.md": ("troubleshooting", ("authors", "year", "keywords")),
+}
+
+
+def _write_curated_map(path: Path) -> None:
+    """Write the corrections a person would make after looking at what was extracted."""
+    entries = {}
+    for source, (name, fields) in CURATED.items():
+        document = read_document(name)
+        values = {"authors": list(document.authors), "year": document.year, "keywords": list(document.keywords)}
+        entries[source] = {"DEFAULT": {field: values[field] for field in fields}}
+    path.write_text(json.dumps(entries, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def _write_scanned(document: Document, path: Path) -> None:
