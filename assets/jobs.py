@@ -5,7 +5,7 @@ from typing import Any
 import dagster as dg
 
 from assets.indexes import INDEX_ASSETS
-from assets.partitions import CORPUS_TAG, sources_partitions
+from assets.partitions import CORPUS_TAG
 from assets.stage_asset import asset_key
 from stackroom.stages.order import STAGES
 
@@ -25,7 +25,6 @@ def ingest_job(corpus: str) -> Any:
     return dg.define_asset_job(
         ingest_job_name(corpus),
         selection=dg.AssetSelection.assets(*(asset_key(corpus, stage.name) for stage in STAGES)),
-        partitions_def=sources_partitions(corpus),
         description=f"Take files of {corpus} through all stages.",
         tags={CORPUS_TAG: corpus},
     )

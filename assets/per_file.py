@@ -6,6 +6,7 @@ nobody else anything; the run fails once, at the end, with a table of the files 
 
 import traceback
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import dagster as dg
@@ -23,6 +24,7 @@ from stackroom.identity import source_of_partition
 from stackroom.ledger import Verdict
 from stackroom.outcome import Failed, Outcome, ReasonCode
 from stackroom.stages.bench import Bench, FileWork
+from stackroom.stages.removal import withdraw_source
 from stackroom.stages.verdict import judge, revision, settings_digest
 
 FORCE_TAG = "stackroom/force"
@@ -81,7 +83,7 @@ def _refreshes(context: dg.AssetExecutionContext, corpus: str) -> bool:
     """Return whether this run refreshes the index: the last of several runs does it for all of them."""
     if context.run.tags.get(REFRESH_TAG) == "false":
         return False
-    return not other_runs(context.instance, corpus, context.run_id)
+    return not other_runs(context.instance, corpus, context.run.run_id)
 
 
 def run_files(
@@ -107,10 +109,21 @@ def run_files(
         digest = _digest(outcomes) or hashes.get(source_id)
         verdict = judge(outcomes, revision(bench, source_id, digest, settings) if digest else None)
         if verdict is not None:
+            verdict = _settled(bench, source_id, verdict)
             bench.ledger.record(bench.name, source_id, verdict)
         if listener is not None:
             listener(source_id, outcomes, verdict)
         yield source_id, outcomes
+
+
+def _settled(bench: Bench, source_id: str, verdict: Verdict) -> Verdict:
+    """Take a quarantined file out of the stores; a store that cannot be reached now leaves it for the next time."""
+    if verdict.state == "quarantined":
+        try:
+            withdraw_source(bench, source_id)
+        except StackroomError as error:
+            return replace(verdict, state="pending", message=f"{verdict.message}; not yet out of the store: {error}")
+    return verdict
 
 
 def _digest(outcomes: Outcomes) -> str | None:

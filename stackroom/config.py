@@ -462,16 +462,16 @@ def _corpus(
             f"{path}: corpora: {name!r} is not a corpus name; allowed are 2 to 40 small letters, digits and "
             "underscores, starting with a letter"
         )
-    body = _with_folder(body, f"corpora.{name}", project, path, environment.get(f"STACKROOM_FOLDER_{name.upper()}"))
+    merged = _with_folder(body, f"corpora.{name}", project, path, environment.get(f"STACKROOM_FOLDER_{name.upper()}"))
     store = environment.get(f"STACKROOM_STORE_{name.upper()}")
     if store:
-        body["vector_store"] = store
+        merged["vector_store"] = store
     for section, values in defaults.items():
         if isinstance(values, dict):
-            body[section] = {**values, **(body.get(section) or {})}
+            merged[section] = {**values, **(merged.get(section) or {})}
         else:
-            body.setdefault(section, values)
-    return body
+            merged.setdefault(section, values)
+    return merged
 
 
 def _with_folder(body: Any, where: str, project: Path, path: Path, override: str | None = None) -> dict[str, Any]:

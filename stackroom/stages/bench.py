@@ -10,6 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from stackroom.artefacts import ArtefactFolder
 from stackroom.biblio.doi import open_resolver
 from stackroom.biblio.lookup import Resolver
 from stackroom.config import Config, Corpus, LimitSettings
@@ -86,7 +87,7 @@ class Bench:
         return self.settings.name
 
     @cached_property
-    def artefacts(self):  # noqa: ANN201 - see StateFolder.artefacts
+    def artefacts(self) -> ArtefactFolder:
         """Folder of the corpus's artefacts."""
         return self.settings.state.artefacts(self.name)
 
@@ -204,7 +205,7 @@ class Bench:
 
         The identity is Unicode NFC, the name on disk may be decomposed, so a folder scan is the fallback.
         """
-        direct = self.settings.corpus.folder / source_id
+        direct: Path = self.settings.corpus.folder / source_id
         return direct if direct.exists() else self._paths.get(source_id, direct)
 
     def password(self, source_id: str) -> str | None:

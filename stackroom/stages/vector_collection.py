@@ -23,7 +23,7 @@ def run(work: FileWork) -> Outcome:
     try:
         recorded = bench.manifest.get(uri, collection.name, work.source_id, instance=bench.store.instance)
     except StoreError as error:
-        return _unavailable(error, collection.name)
+        return unavailable(error, collection.name)
     summary = {"backend": uri.partition(":")[0], "collection": collection.name, "rows": len(rows)}
     if recorded and recorded.fingerprint == made_for.digest and not work.force:
         return Unchanged(made_for.digest, {**summary, "upserted": 0, "deleted": 0}, (_counted(len(rows), len(rows)),))
@@ -31,7 +31,7 @@ def run(work: FileWork) -> Outcome:
         result = bench.store.replace_source(work.source_id, rows)
         stored = bench.store.count(work.source_id)
     except StoreError as error:
-        return _unavailable(error, collection.name)
+        return unavailable(error, collection.name)
     bench.manifest.put(
         ManifestRow(
             store=uri,
@@ -51,7 +51,8 @@ def run(work: FileWork) -> Outcome:
     )
 
 
-def _unavailable(error: StoreError, collection: str) -> Failed:
+def unavailable(error: StoreError, collection: str) -> Failed:
+    """Return the failure of a store that cannot be reached or written."""
     return Failed(ReasonCode.STORE_UNAVAILABLE, str(error), {"collection": collection}, retryable=True)
 
 
