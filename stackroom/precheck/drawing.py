@@ -25,6 +25,10 @@ _MAX_INK_PIXELS = 40_000_000
 
 _MAX_TEXT_PLACES = 2_000
 """Text objects compared for copies; evidence needs no more."""
+_MAX_IN_ONE_PLACE = 16
+"""Of these, in one spot of the page; a thousand objects on one point must not mean a million comparisons."""
+_MIN_HEIGHT = 0.01
+"""Height in points below which a text object is not looked at for copies."""
 _SAME_PLACE = 0.15
 """Distance, as a share of its height, within which two text objects of one size are one drawn twice."""
 
@@ -167,7 +171,7 @@ def _bounds(handle: Any, matrix: _Matrix) -> _Box | None:
 def _add_text(drawing: Drawing, box: _Box | None) -> None:
     """Count a text object, and whether one of the same size lies in the same place."""
     drawing.text_objects += 1
-    if drawing.text_objects > _MAX_TEXT_PLACES or box is None or box[3] <= box[1]:
+    if drawing.text_objects > _MAX_TEXT_PLACES or box is None or box[3] - box[1] < _MIN_HEIGHT:
         return
     height = box[3] - box[1]
     cell = (round(box[0] / height), round(box[1] / height))
@@ -177,7 +181,9 @@ def _add_text(drawing: Drawing, box: _Box | None) -> None:
     drawing.duplicates += any(
         all(abs(mine - its) <= reach for mine, its in zip(box, other, strict=True)) for other in others
     )
-    drawing.places.setdefault(cell, []).append(box)
+    here = drawing.places.setdefault(cell, [])
+    if len(here) < _MAX_IN_ONE_PLACE:
+        here.append(box)
 
 
 def _cover(covered: np.ndarray, page_box: _Box, box: _Box | None) -> None:

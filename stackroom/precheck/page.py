@@ -30,7 +30,7 @@ def measure_page(document: pypdfium2.PdfDocument, number: int, settings: OcrSett
         return PageEvidence(number, _NO_TEXT, readable=False)
     try:
         return _measure(page, number, settings)
-    except pypdfium2.PdfiumError:  # the page loads, but its text does not
+    except (pypdfium2.PdfiumError, ValueError, OverflowError):  # it loads, but its text or its sizes are nonsense
         return PageEvidence(number, _NO_TEXT, readable=False)
     finally:
         page.close()
