@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from stackroom.config import EmbedderSettings
     from stackroom.embedding.cached import CachedEmbedder
 
-__all__ = ["Embedded", "Embedder", "ModelIdentity", "open_embedder"]
+__all__ = ["Embedded", "Embedder", "ModelIdentity", "model_key", "open_embedder"]
 
 
 class Embedder(Protocol):
@@ -58,3 +58,18 @@ def open_embedder(settings: "EmbedderSettings", cache: Path | None = None) -> "C
     from stackroom.embedding.model_folder import find_model
 
     return CachedEmbedder(LocalEmbedder(settings, find_model(settings), store), store)
+
+
+def model_key(settings: "EmbedderSettings") -> str:
+    """Return the identity key of the model the settings name, without asking a remote service anything.
+
+    Raises:
+        EmbeddingError: the model is not on this machine, or the address of the service cannot be used.
+    """
+    if settings.kind == "openai":
+        from stackroom.embedding.openai_sync import remote_identity
+
+        return remote_identity(settings, settings.dimension or 0).key
+    from stackroom.embedding.model_folder import find_model
+
+    return find_model(settings).identity().key

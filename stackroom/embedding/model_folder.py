@@ -166,10 +166,10 @@ def find_model(settings: EmbedderSettings) -> ModelFolder:
     model = settings.model or ""
     folder = Path(model).expanduser()
     if folder.is_dir():
-        return ModelFolder(_slug(folder.resolve().name), folder.resolve())
+        return ModelFolder(slug(folder.resolve().name), folder.resolve())
     if folder.is_absolute() or not re.fullmatch(r"[\w.-]+(/[\w.-]+)?", model) or model.startswith("."):
         raise EmbeddingError(f"there is no model folder {model!r}; give the folder of a sentence-transformers model")
-    return ModelFolder(_slug(model), _from_hub(model, settings.allow_download))
+    return ModelFolder(slug(model), _from_hub(model, settings.allow_download))
 
 
 def hash_file(path: Path, memory: HashMemory | None = None) -> str:
@@ -205,22 +205,28 @@ def _bundled_path() -> Path:
 
 
 def _from_hub(name: str, allow_download: bool) -> Path:
-    if allow_download:
-        # The product's default is offline; permission to fetch this model lifts it, unless the user's own
-        # environment says otherwise and the hub client was imported with it.
-        os.environ[OFFLINE_VARIABLE] = "0"
-    else:
-        os.environ.setdefault(OFFLINE_VARIABLE, "1")
-    from huggingface_hub import snapshot_download
+    """Return the folder of a hub model in the local cache, fetched first if that is permitted.
 
+    Raises:
+        EmbeddingError: it is not there, or could not be fetched.
+    """
+    before = os.environ.get(OFFLINE_VARIABLE)
+    # The hub client reads the variable once, when it is imported. Permission for this model is not permission for
+    # every other library and child process, so the variable itself is put back.
+    os.environ[OFFLINE_VARIABLE] = "0" if allow_download else before or "1"
+    try:
+        from huggingface_hub import constants, snapshot_download
+    finally:
+        os.environ[OFFLINE_VARIABLE] = before or "1"
+    if not allow_download:
+        remedy = "give a model folder, or set `allow_download: true` under `embedder` in stackroom.yaml"
+    elif constants.HF_HUB_OFFLINE:
+        remedy = f"this process was started offline; fetch it once with {OFFLINE_VARIABLE}=0, or give a model folder"
+    else:
+        remedy = "check the name and the network"
     try:
         return Path(snapshot_download(name, local_files_only=not allow_download))
     except (OSError, ValueError) as error:  # the hub's own errors derive from these
-        remedy = (
-            "check the name and the network"
-            if allow_download
-            else "give a model folder, or set `allow_download: true` under `embedder` in stackroom.yaml"
-        )
         raise EmbeddingError(f"the model {name!r} is not on this machine ({type(error).__name__}); {remedy}") from error
 
 
@@ -240,7 +246,8 @@ def _module_dimension(config: Any) -> int | None:
     return width * max(1, sum(value is True for key, value in config.items() if key.startswith("pooling_mode_")))
 
 
-def _slug(name: str) -> str:
+def slug(name: str) -> str:
+    """Return a model name as it stands in identities and collection names."""
     return re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-._") or "model"
 
 

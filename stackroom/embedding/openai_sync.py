@@ -4,7 +4,6 @@ import asyncio
 import concurrent.futures
 import hashlib
 import os
-import re
 import threading
 from collections.abc import Coroutine, Sequence
 from typing import TypeVar
@@ -15,6 +14,7 @@ import numpy as np
 from stackroom.config import EmbedderSettings
 from stackroom.embedding.cache import VectorCache
 from stackroom.embedding.identity import ModelIdentity
+from stackroom.embedding.model_folder import slug
 from stackroom.embedding.openai_api import AsyncOpenAIEmbedder
 from stackroom.embedding.rate_limit import WindowRateLimiter
 from stackroom.embedding.tokenizer import DEFAULT_REMOTE_TOKENS
@@ -64,13 +64,7 @@ class OpenAIEmbedder:
     @property
     def identity(self) -> ModelIdentity:
         """See :class:`stackroom.embedding.Embedder`; may ask the service once for the length of its vectors."""
-        model = self._settings.model or ""
-        return ModelIdentity(
-            name=re.sub(r"[^a-z0-9._-]+", "-", model.lower()).strip("-._") or "model",
-            weights=hashlib.sha256(self._address.encode()).hexdigest(),
-            dimension=self._dimension or self._learn_dimension(),
-            max_tokens=self._settings.max_tokens or DEFAULT_REMOTE_TOKENS,
-        )
+        return remote_identity(self._settings, self._dimension or self._learn_dimension())
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
         """See :meth:`stackroom.embedding.Embedder.embed`."""
@@ -114,6 +108,20 @@ class OpenAIEmbedder:
                 self._loop = asyncio.new_event_loop()
                 threading.Thread(target=_serve, args=[self._loop], name="openai-embedder", daemon=True).start()
             return self._loop
+
+
+def remote_identity(settings: EmbedderSettings, dimension: int) -> ModelIdentity:
+    """Return what names a remote model: its name, and the address of its service in place of its weights.
+
+    Raises:
+        EmbeddingError: the address cannot be used.
+    """
+    return ModelIdentity(
+        name=slug(settings.model or ""),
+        weights=hashlib.sha256(_address(settings.base_url or "").encode()).hexdigest(),
+        dimension=dimension,
+        max_tokens=settings.max_tokens or DEFAULT_REMOTE_TOKENS,
+    )
 
 
 def _serve(loop: asyncio.AbstractEventLoop) -> None:

@@ -1,14 +1,13 @@
 """What is made of all sources of a corpus together: the keyword index, the corpus lint report, the stores JSON."""
 
 import json
-from contextlib import closing
 from dataclasses import asdict
 from typing import Any
 
 from stackroom.artefacts import read_json, write_json
 from stackroom.atomic import write_text
-from stackroom.config import Config, EmbedderSettings
-from stackroom.embedding import open_embedder
+from stackroom.config import Config
+from stackroom.embedding import model_key
 from stackroom.fingerprint import fingerprint
 from stackroom.outcome import CheckResult, Produced, Unchanged
 from stackroom.postcheck import LINT_VERSION, lint_corpus
@@ -72,14 +71,9 @@ def lint_whole_corpus(bench: Bench) -> Produced | Unchanged:
 
 def write_stores_config(config: Config) -> dict[str, Any]:
     """Write the JSON that retrievers load, and return it."""
-    content = stores_config(config, {name: _model_key(corpus.embedder) for name, corpus in config.corpora.items()})
+    content = stores_config(config, {name: model_key(corpus.embedder) for name, corpus in config.corpora.items()})
     write_text(StateFolder(config.state_folder).stores_config, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
     return content
-
-
-def _model_key(settings: EmbedderSettings) -> str:
-    with closing(open_embedder(settings)) as embedder:
-        return embedder.identity.key
 
 
 def _gather(bench: Bench, reports: dict[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,9 @@
 
 import hashlib
 import json
+import os
 
+import huggingface_hub
 import pytest
 
 from stackroom.config import EmbedderSettings
@@ -109,3 +111,13 @@ def test_the_hash_of_weights_is_remembered_until_the_file_changes(tmp_path):
     assert hash_file(weights, memory) == "remembered"
     weights.write_bytes(b"other")
     assert hash_file(weights, memory) == hashlib.sha256(b"other").hexdigest()
+
+
+def test_permission_to_fetch_a_model_does_not_put_the_process_online(monkeypatch):
+    """Other libraries and child processes read the same variable."""
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    settings = EmbedderSettings(kind="sentence_transformers", model="nobody/no-such-model", allow_download=True)
+    with pytest.raises(EmbeddingError, match="started offline"):
+        find_model(settings)
+    assert os.environ["HF_HUB_OFFLINE"] == "1"

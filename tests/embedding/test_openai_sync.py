@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from stackroom.config import EmbedderSettings
-from stackroom.embedding import open_embedder
+from stackroom.embedding import model_key, open_embedder
 from stackroom.errors import EmbeddingError
 
 from .conftest import Answer
@@ -124,3 +124,9 @@ def test_after_closing_no_thread_is_left_and_it_can_be_used_again(service):
         if thread.name == "openai-embedder":
             thread.join(5)
     assert "openai-embedder" not in {thread.name for thread in threading.enumerate()}
+
+
+def test_the_key_of_a_model_is_known_without_asking_the_service(service):
+    assert model_key(settings(service)) == open_embedder(settings(service, dimension=2)).identity.key
+    assert service.requests == []
+    assert model_key(EmbedderSettings()) == "all-minilm-l6-v2-53aa5117"
