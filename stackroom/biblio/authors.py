@@ -87,8 +87,9 @@ def _judged(view: DocumentView, names: Sequence[str], source: str, key: str, tru
         return Candidate(good, source, where, 0.6)
     shown = sum(squash(surname(name)) in view.front_squashed for name in good)
     if shown == len(good):
-        # A single name is often only the first author, or whoever saved the file.
-        return Candidate(good, source, where, (0.9 if len(good) > 1 else 0.6) * max(trust, 0.6), "all printed")
+        # A single name is often only the first author, or whoever saved the file; a single word is an account.
+        confidence = 0.9 if len(good) > 1 else 0.6 if " " in good[0] else 0.4
+        return Candidate(good, source, where, confidence * max(trust, 0.6), "all printed")
     return Candidate(good, source, where, 0.4 * shown / len(good), f"{shown} of {len(good)} printed")
 
 
@@ -122,6 +123,8 @@ def _printed(view: DocumentView, title: TitleBlock | None) -> Iterator[Candidate
     names = _names_of(lines)
     if names:
         confidence = 0.8 if len(names) > 1 else 0.7
+        if not view.reads_like_a_paper:
+            confidence -= 0.35
         yield Candidate([as_written(name) for name in names], "layout", lines[0].where, confidence)
 
 

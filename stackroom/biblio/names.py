@@ -12,6 +12,8 @@ def _words(text: str) -> frozenset[str]:
 
 _MARK = re.compile(f"{MARK_OPEN}[^{MARK_CLOSE}]*{MARK_CLOSE}")
 _SIGNS = re.compile(r"[*∗†‡§¶#$+✉♠♢♡♣◇□⋄⋆★☆■●○△▲▽‖|•·⊥⊕¹²³⁴⁵⁶⁷⁸⁹⁰]+|\d+(?:\s*,\s*\d+)*")  # noqa: RUF001
+_ORDINAL = re.compile(r"\b\d+\s?(?:st|nd|rd|th)\b")
+"""One conference template numbers its authors: "1st Ana Ruiz"."""
 _EMAIL = re.compile(r"[({<\[]?\s*[\w.+-]+@[\w.-]+\s*[)}>\]]?|[({]\s*[\w.,\s-]+\s*[)}]\s*@\S+")
 _BRACKETS = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 _SEPARATOR = re.compile(r"\s*(?:[,;|·•]|\band\b|\bund\b|\bet\b|&)\s*", re.IGNORECASE)
@@ -65,7 +67,7 @@ def split_names(text: str) -> list[str]:
     """Return the pieces between separators, raised marks and footnote signs, empty ones left out."""
     text = _EMAIL.sub("|", unicodedata.normalize("NFC", text))
     text = _BRACKETS.sub("|", _MEMBER.sub(" ", _LABEL.sub("", text)))
-    text = _SIGNS.sub("|", _MARK.sub("|", text))
+    text = _SIGNS.sub("|", _ORDINAL.sub("|", _MARK.sub("|", text)))
     pieces = [piece.strip(" .:") for piece in _SEPARATOR.split(text)]
     return [piece for piece in pieces if piece and not _is_affiliation_letter(piece) and not _is_degree(piece)]
 
@@ -82,6 +84,8 @@ def _is_degree(piece: str) -> bool:
 def clean_name(piece: str) -> str:
     """Return a name without degrees and stray signs, words one blank apart."""
     words = [word.strip(",;:") for word in piece.split()]
+    while len(words) > 2 and len(words[-1]) == 1 and words[-1].islower():  # the letter of an affiliation
+        words.pop()
     while len(words) > 2 and words[-1].replace(".", "").casefold() in _DEGREES and not words[-1].istitle():
         words.pop()
     return " ".join(word for word in words if word)
@@ -112,7 +116,10 @@ def is_open_name(name: str) -> bool:
 def _is_name_word(word: str) -> bool:
     if word.casefold() in PARTICLES or word.casefold().strip(".") in _SUFFIXES:
         return True
-    return word[:1].isupper() or not word[:1].isascii() or (word[1:2] in "'’" and word[2:3].isupper())  # noqa: RUF001
+    if word[:1].isupper() or (word[1:2] in "'\u2019" and word[2:3].isupper()):
+        return True
+    # Scripts without capitals: names in them are short.
+    return word == word.swapcase() and len(word) <= 4
 
 
 def surname(name: str) -> str:
@@ -122,6 +129,9 @@ def surname(name: str) -> str:
     words = [word for word in name.split() if word.casefold().strip(".") not in _SUFFIXES]
     if not words:
         return name
+    shouted = [word for word in words if len(word) > 2 and word == word.upper() and word.isalpha()]
+    if len(shouted) == 1 and name != name.upper():
+        return shouted[0]  # "RUIZ Ana": the surname is the word in capitals
     start = len(words) - 1
     while start > 1 and words[start - 1] in PARTICLES:
         start -= 1

@@ -12,7 +12,9 @@ from stackroom.biblio.self_citation import SelfCitation
 from stackroom.biblio.title import is_cover
 from stackroom.biblio.view import DocumentView, PageView, TextLine
 
-_LABELLED = re.compile(r"(?:\bdoi\b\s*[:.]?\s*|doi\.org/|article url\s*:?\s*\S*)$", re.IGNORECASE)
+_LABELLED = re.compile(
+    r"(?:\bdoi\b\s*[:.]?\s*|digital object identifier\s*:?\s*|doi\.org/|article url\s*:?\s*\S*)$", re.IGNORECASE
+)
 _OTHER_WORK = re.compile(
     r"first published|previous version|original(?:ly)? published|version 1\b"
     r"|data(?:set|base)?s? (?:availab|access|are|is)|data availability|dryad|zenodo|figshare|dataverse|osf\.io"

@@ -8,8 +8,10 @@ from dataclasses import dataclass, replace
 from stackroom.biblio.candidates import Candidate
 from stackroom.biblio.doi_text import ends_open, find_dois
 from stackroom.biblio.folding import fold, similarity, squash
+from stackroom.biblio.journal_text import journals_in
 from stackroom.biblio.junk import SECTION_LABELS, is_junk_title
 from stackroom.biblio.names import parse_names
+from stackroom.biblio.pdf_lines import MARK_CLOSE, MARK_OPEN
 from stackroom.biblio.view import DocumentView, PageView, TextLine
 
 _COVER = re.compile(
@@ -29,6 +31,7 @@ _NOTICE = re.compile(
 )
 _VERSION_NOTE = re.compile(r"\s*\[(?:v\d+|version \d+)\s*;.*$", re.IGNORECASE)
 """What open-review platforms add to a title: ``[version 2; peer review: 2 approved]``."""
+_NOTE_MARK = re.compile(f"\\s*{MARK_OPEN}(?:[^\\w{MARK_CLOSE}]{{1,3}}|[1a]){MARK_CLOSE}\\s*$")
 _MAX_LINES = 8
 
 
@@ -68,10 +71,18 @@ def title_blocks(view: DocumentView) -> list[TitleBlock]:
 
 def _page_blocks(view: DocumentView, page: PageView) -> Iterator[TitleBlock]:
     for lines in _groups(page):
-        text = _VERSION_NOTE.sub("", join_lines([line.text for line in lines], view)).strip()
+        texts = [*(line.text for line in lines[:-1]), _without_note_mark(lines[-1])]
+        text = _VERSION_NOTE.sub("", join_lines(texts, view)).strip()
         if is_junk_title(text) or _NOTICE.search(text) or _is_number(text):
             continue
         yield TitleBlock(text, tuple(lines), _score(view, page, lines, text))
+
+
+def _without_note_mark(line: TextLine) -> str:
+    """Return the last line of a block without the footnote sign that titles often end with."""
+    marked = _NOTE_MARK.sub("", line.marked)
+    text = line.text if marked == line.marked else marked.replace(MARK_OPEN, "").replace(MARK_CLOSE, "")
+    return text.rstrip("*\u2217†‡ ")
 
 
 def _groups(page: PageView) -> list[list[TextLine]]:
@@ -150,6 +161,8 @@ def _score(view: DocumentView, page: PageView, lines: Sequence[TextLine], text: 
         score -= 0.4
     if _is_running(view, text):
         score -= 0.5
+    if squash(text) in _journals(view):
+        score -= 1.5
     if _authors_follow(page, lines):
         # A journal's nameplate is short, and what follows it may read as a name by chance.
         score += 0.6 if len(fold(text).split()) > 3 else 0.2
@@ -166,6 +179,13 @@ def _is_running(view: DocumentView, text: str) -> bool:
     """Whether a text is part of a running header that also names other things: a journal, most likely."""
     squashed = squash(text)
     return any(squashed in squash(str(row["text"])) for row in view.repeated) and len(fold(text).split()) <= 5
+
+
+def _journals(view: DocumentView) -> set[str]:
+    """Return the journals that running lines and the first page name, squashed: a nameplate is not a title."""
+    texts = [str(row["text"]) for row in view.repeated]
+    texts += [line.text for page in view.front[:1] for line in page.lines if len(line.text) < 160]
+    return {squash(name) for text in texts for name in journals_in(text)}
 
 
 def _authors_follow(page: PageView, lines: Sequence[TextLine]) -> bool:

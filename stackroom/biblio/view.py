@@ -16,6 +16,12 @@ from stackroom.biblio.folding import squash
 
 _PUBLISHED_KINDS = frozenset({"html", "epub", "xml_jats", "markdown"})
 _WORD = re.compile(r"[^\W\d_]{4,}")
+_OF_PAPERS = re.compile(r"\babstract\b|\bdoi\b|\barxiv\b|\bissn\b|\bcitation\b|\bet al\b", re.IGNORECASE)
+_OFTEN_IN_PAPERS = re.compile(
+    r"\bkeywords?\b|\breceived\b|\baccepted\b|\buniversi\w+|\bdepartment of\b|\binstitute?\b|\breferences\b"
+    r"|\bintroduction\b|\bcorrespondence\b|\bproceedings\b|@\w+\.",
+    re.IGNORECASE,
+)
 _MIN_SHARED_WORDS = 0.35
 """Share of the converted page's words that the text layer must hold. Measured: 0.8-1.0 when readable, 0.0 when not."""
 _HEIGHT_OF_LINE = 1.2
@@ -106,6 +112,16 @@ class DocumentView:
             for line in page.lines:
                 sizes[line.size] += len(line.text)
         return sizes.most_common(1)[0][0] if sizes else 10.0
+
+    @cached_property
+    def reads_like_a_paper(self) -> bool:
+        """Whether the first pages have what papers have: abstract, DOI and the like, or two of the less telling things.
+
+        Names and journals are easily seen in menus, manuals and forms; there they are believed less.
+        """
+        text = "\n".join(page.text for page in self.front) or str(self.docling.get("head", ""))
+        less_telling = {match.lower()[:6] for match in _OFTEN_IN_PAPERS.findall(text)}
+        return _OF_PAPERS.search(text) is not None or len(less_telling) >= 2
 
     def shows(self, text: str) -> bool:
         """Whether the first pages show a text, whatever its case, punctuation, spacing and line breaks."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from stackroom.biblio.candidates import Candidate
 from stackroom.biblio.evidence import Evidence
+from stackroom.biblio.journal_text import mentions
 from stackroom.biblio.packets import packets
 from stackroom.biblio.self_citation import SelfCitation
 from stackroom.biblio.view import DocumentView, TextLine
@@ -14,15 +15,12 @@ from stackroom.biblio.view import DocumentView, TextLine
 _YEAR = r"((?:18|19|20)\d{2})"
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
 _DASH = "[-\u2013]"
-_ISSUE = re.compile(
-    rf"[A-Za-z.&]{{3,}},?\s*\(?{_YEAR}\)?\s*[,;:.]?\s*(?:vol\.?\s*)?\d{{1,4}}\s*(?:\([\d-]+\))?\s*[:,.]\s*(?:e|pp\.?\s*)?\d"
-)
 _SIGNS: tuple[tuple[str, float, re.Pattern[str]], ...] = (
     (
         "published",
         0.85,
         re.compile(
-            r"(?:published(?: online)?|publication date|available online|first published)"
+            r"(?:published(?: online)?|publication date|available online|first published|version posted)"
             rf"\W{{0,3}}[^.;]{{0,30}}?\b{_YEAR}\b",
             re.IGNORECASE,
         ),
@@ -36,7 +34,6 @@ _SIGNS: tuple[tuple[str, float, re.Pattern[str]], ...] = (
             re.IGNORECASE,
         ),
     ),
-    ("issue", 0.7, _ISSUE),
     (
         "conference",
         0.8,
@@ -78,10 +75,11 @@ def year_candidates(view: DocumentView, citations: list[SelfCitation]) -> list[C
         _add_line(evidence, line)
     for row in view.repeated:
         text = str(row["text"])
-        found = _ISSUE.search(text) or re.search(rf"\({_YEAR}\)", text)
-        if found:
+        found = re.search(rf"\({_YEAR}\)", text)
+        years = [str(year) for year in _issue_years(text)] or ([found.group(1)] if found else [])
+        for year in years:
             where = {"page": row["pages"][0], "key": "running line"}
-            _add(evidence, found.group(1), 0.6, "layout", where, "running line")
+            _add(evidence, year, 0.6, "layout", where, "running line")
     for citation in citations:
         found = _CITED.search(citation.text)
         if found:
@@ -108,9 +106,16 @@ def _add_line(evidence: Evidence, line: TextLine) -> None:
         for match in pattern.finditer(line.text):
             if note not in ("copyright", "published") or not _NOT_OF_THIS.search(line.text[: match.end()]):
                 _add(evidence, match.group(1), weight, "layout", line.where, note)
+    for year in _issue_years(line.text):
+        _add(evidence, str(year), 0.7, "layout", line.where, "issue")
     stamp = _ARXIV_STAMP.search(line.text)
     if stamp:
-        _add(evidence, stamp.group(1), 0.7, "layout", line.where, "arXiv stamp")
+        _add(evidence, stamp.group(1), 0.8, "layout", line.where, "arXiv stamp")
+
+
+def _issue_years(text: str) -> list[int]:
+    """Return the years that stand beside a journal's volume."""
+    return [mention.year for mention in mentions(text) if mention.year]
 
 
 def _dated_lines(view: DocumentView) -> Iterator[TextLine]:
@@ -132,9 +137,8 @@ def _add(evidence: Evidence, text: str, weight: float, source: str, where: Mappi
 
 def _add_metadata(view: DocumentView, evidence: Evidence) -> None:
     info = view.pdf.get("info") or {}
-    match = _ISSUE.search(str(info.get("Subject", "")))
-    if match:
-        _add(evidence, match.group(1), 0.5, "pdf-info", {"key": "Subject"}, "PDF information")
+    for year in _issue_years(str(info.get("Subject", ""))):
+        _add(evidence, str(year), 0.5, "pdf-info", {"key": "Subject"}, "PDF information")
     for packet in packets(view):
         for key in ("prism:coverDate", "prism:publicationDate", "prism:coverDisplayDate"):
             _add_dates(evidence, packet.get(key), 0.7 * packet.trust, "xmp", key)

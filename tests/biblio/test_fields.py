@@ -8,7 +8,8 @@ from pages import BODY, line, signals
 from stackroom.biblio.candidates import best
 from stackroom.biblio.details import chunk_heading_title, split_keywords
 from stackroom.biblio.extract import offline_candidates
-from stackroom.biblio.journal import is_abbreviation, journals_in
+from stackroom.biblio.journal import is_abbreviation
+from stackroom.biblio.journal_text import Mention, journals_in, mentions
 from stackroom.biblio.patterns import extract_regex_metadata
 from stackroom.biblio.view import document_view
 
@@ -109,6 +110,50 @@ def test_journals_are_told_by_the_volume_that_follows(text, journal):
 )
 def test_what_is_no_journal(text):
     assert list(journals_in(text)) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "journal", "year"),
+    [
+        ("Journal of Cleaner Production 263 (2020) 121414", "Journal of Cleaner Production", 2020),
+        (
+            "IEEE TRANSACTIONS ON SOFTWARE ENGINEERING, VOL. 45, NO. 3, MARCH 2019",
+            "IEEE Transactions on Software Engineering",
+            2019,
+        ),
+        ("Nucleic Acids Research, 2014, Vol. 42, Database issue D1091-D1097", "Nucleic Acids Research", 2014),
+        ("Bioinformatics, 34(13), 2018, i457-i466", "Bioinformatics", 2018),
+        ("SCIENTIFIC REPORTS | 5:12345 | DOI: 10.5555/srep12345", "Scientific Reports", None),
+        ("Scientific Reports | (2020) 10:12345 | https://doi.org/10.5555/s", "Scientific Reports", 2020),
+        ("Frontiers in Psychology | www.frontiersin.org 1 March 2020 | Volume 11", "Frontiers in Psychology", None),
+        ("Ruiz et al. eLife 2020;9:e12345. DOI: https://doi.org/10.5555/eLife.12345", "eLife", 2020),
+        ("BMJ 2014;349:g4330 doi: 10.5555/bmj.g4330", "BMJ", 2014),
+        ("PHYSICAL REVIEW D 98, 123456 (2018)", "Physical Review D", 2018),
+        ("J. Chem. Phys. 123, 234567 (2005)", "J. Chem. Phys.", 2005),
+        ("Biogeosciences, 11, 1234-1250, 2014", "Biogeosciences", 2014),
+        ("BioMed Research International Volume 2014, Article ID 123456", "BioMed Research International", 2014),
+        (
+            "Ruiz et al., (2020). Cables. Journal of Open Source Software, 5(45), 1234.",
+            "Journal of Open Source Software",
+            None,
+        ),
+        ("Proc. ACM Hum.-Comput. Interact., Vol. 4, No. CSCW1, Article 12.", "Proc. ACM Hum.-Comput. Interact.", None),
+        ("JOURNAL OF THINGS 2020, VOL. 34, NO. 2, 123-145", "Journal of Things", 2020),
+    ],
+)
+def test_journals_of_many_publishers_and_the_year_beside_them(text, journal, year):
+    assert next(mentions(text)) == Mention(journal, year)
+
+
+def test_a_nameplate_larger_than_the_title_is_the_journal():
+    plate = line("Journal of Cleaner Production", 60, 18)
+    page = [
+        line("Journal of Cleaner Production 263 (2020) 121414", 30, 8), plate,
+        line("On the passive properties of long cables", 110, 13), line("Ana Ruiz, Ben Ito", 140, 10), *BODY,
+    ]  # fmt: skip
+    assert value("title", page) == "On the passive properties of long cables"
+    assert value("journal", [*page, line("Abstract", 200), line("a@b.org", 210)]) == "Journal of Cleaner Production"
+    assert value("year", page) == 2020
 
 
 def test_a_journal_in_a_running_line_is_found_and_its_full_name_beats_an_abbreviation():
