@@ -7,8 +7,8 @@ say does not score as high as the best hit overall.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, field, replace
+from typing import Literal, Self
 
 from stackroom.artefacts import embedded_text
 from stackroom.identity import text_hash
@@ -28,6 +28,10 @@ class RankedList:
     scale: str
     """Lists of one scale have comparable scores: the model's key for dense lists, ``bm25`` for keyword lists."""
     hits: Sequence[StoreHit]
+
+    def cut(self, most: int) -> Self:
+        """Return the list with its first hits only."""
+        return replace(self, hits=self.hits[:most])
 
 
 @dataclass(frozen=True)

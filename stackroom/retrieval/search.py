@@ -34,14 +34,16 @@ __all__ = ["Neighbour", "SearchHit", "SearchResult", "Searcher", "checked_query"
 class Searcher:
     """Searches corpora of a project; stores and models are opened when first needed and kept. Safe between threads."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, embedders: Embedders | None = None) -> None:
         """Prepare to search.
 
         Args:
             config: the project's settings.
+            embedders: models to share with others, who close them; by default models of its own.
         """
         self._config = config
-        self._embedders = Embedders()
+        self._embedders = embedders or Embedders()
+        self._own_embedders = embedders is None
         self._lock = threading.Lock()
         self._sides: dict[str, CorpusSides] = {}
         self._models: dict[str, PairScorer] = {}
@@ -80,11 +82,16 @@ class Searcher:
         hits = [self._hit(entry, settings, canonical, explain) for entry, settings in ranked[:k]]
         return SearchResult(tuple(hits), (*warnings, *more))
 
-    def ranked_lists(
-        self, query: str, corpus: str, k: int, where: Mapping[str, Any] | None = None
-    ) -> tuple[list[RankedList], list[str]]:
-        """Return each side's own list for one corpus, and warnings; what evaluation measures side by side."""
-        return self._ask([corpus], checked_query(query), k, where, skip_absent=False)
+    def sides(self, corpus: str) -> CorpusSides:
+        """Return the two sides of a corpus, which evaluation measures one by one.
+
+        Raises:
+            ConfigError: there is no corpus of that name.
+        """
+        with self._lock:
+            if corpus not in self._sides:
+                self._sides[corpus] = CorpusSides(self._config, corpus, self._embedders)
+            return self._sides[corpus]
 
     def close(self) -> None:
         """Close stores and models."""
@@ -93,7 +100,8 @@ class Searcher:
                 sides.close()
             self._sides.clear()
             self._models.clear()
-        self._embedders.close()
+        if self._own_embedders:
+            self._embedders.close()
 
     def __enter__(self) -> Self:
         """Return the searcher itself."""
@@ -113,7 +121,7 @@ class Searcher:
         warnings: list[str] = []
         vectors: dict[str, np.ndarray] = {}
         searched = 0
-        for sides in [self._corpus(name) for name in names]:
+        for sides in [self.sides(name) for name in names]:
             depth = self._depth(sides.settings.retrieval, k)
             answers = (sides.keywords(query, depth, where), sides.dense(query, depth, where, vectors))
             if skip_absent and all(answer.absent for answer in answers):
@@ -169,17 +177,11 @@ class Searcher:
                     return None, f"the cross-encoder was left out: {error}"
             return self._models[name], None
 
-    def _corpus(self, name: str) -> CorpusSides:
-        with self._lock:
-            if name not in self._sides:
-                self._sides[name] = CorpusSides(self._config, name, self._embedders)
-            return self._sides[name]
-
     def _hit(
         self, entry: Ranked, settings: RetrievalSettings, where: Mapping[str, Any] | None, explain: bool
     ) -> SearchHit:
         fused = entry.fused
-        beside = self._corpus(fused.corpus).neighbours(fused.hit.chunk_id, settings.neighbours)
+        beside = self.sides(fused.corpus).neighbours(fused.hit.chunk_id, settings.neighbours)
         return SearchHit(
             corpus=fused.corpus,
             source_id=fused.hit.source_id,

@@ -195,7 +195,7 @@ def test_resolve_stores_config_path(cases, tmp_path, monkeypatch, caplog):
 
 def manager_of(stores: list[list[Any]]) -> BaseRetriever[Any]:
     domains: dict[str, Any] = {}
-    for domain, name, default_k, k_max, k_inc, loaded in stores:
+    for domain, name, default_k, k_max, k_inc, _ in stores:
         info = BM25StoreInfo(name=name, path="x", default_k=default_k, k_max=k_max, k_inc=k_inc)
         domains.setdefault(domain, {"bm25_stores": []})["bm25_stores"].append(info)
     manager = BM25RetrieverManager(RetrieverConfig.model_validate({"domains": domains}))
