@@ -30,6 +30,8 @@ _UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
 _SMALLEST_NORM = 1e-12
 """A vector shorter than this has no direction worth comparing."""
 _INT64 = 2**63
+_JSON_BYTES_PER_NUMBER = 23
+"""A float32 written as JSON, with its comma, at its longest."""
 
 
 def check_collection_name(name: str) -> str:
@@ -160,13 +162,13 @@ def batches(rows: Sequence[StoredRow], max_rows: int, max_bytes: int) -> Iterato
     Args:
         rows: checked rows.
         max_rows: most rows in a batch.
-        max_bytes: most bytes in a batch, counted as UTF-8 text, JSON metadata and four bytes per number.
+        max_bytes: most bytes in a batch as it goes over the wire, counted as if everything were JSON.
     """
     batch: list[StoredRow] = []
     size = 0
     for row in rows:
-        row_size = len(row.text.encode("utf-8")) + len(json.dumps(dict(row.metadata)))
-        row_size += 0 if row.vector is None else row.vector.nbytes
+        row_size = len(json.dumps(row.text)) + len(json.dumps(dict(row.metadata)))
+        row_size += 0 if row.vector is None else row.vector.size * _JSON_BYTES_PER_NUMBER
         if batch and (len(batch) >= max_rows or size + row_size > max_bytes):
             yield batch
             batch, size = [], 0

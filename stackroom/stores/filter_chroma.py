@@ -4,6 +4,7 @@ Measured with chromadb 1.5.9; what Chroma does otherwise than the language:
 
 * ``$ne`` and ``$nin`` also match rows without the field, and lists;
 * order is defined between numbers only; a text operand is an error;
+* a fractional operand is cut to an integer before it is compared with integers (2 is not below 2.5);
 * ``$contains`` looks into lists, never into texts;
 * ``$in`` takes values of one type only, and tells int from float there (elsewhere they compare as numbers).
 """
@@ -48,6 +49,8 @@ def chroma_translation(
         values = operand if operator in LIST_OPERATORS else [operand]
         if not all(is_portable(value) for value in [field, *values]):
             return Translation(None, exact=False)
+        if any(isinstance(value, float) and value != int(value) for value in values):
+            return _with_fraction(field, operator, values)
         if operator in LIST_OPERATORS:
             return _membership(field, operator, values)
         if operator in ORDER_OPERATORS and kind_of(operand) != "number":
@@ -57,6 +60,18 @@ def chroma_translation(
         return Translation({field: {operator: operand}}, exact=operator != "$ne")
 
     return translate(canonical, leaf, lambda combinator, members: {combinator: members})
+
+
+_INCLUSIVE = {"$gt": "$gte", "$gte": "$gte", "$lt": "$lte", "$lte": "$lte"}
+
+
+def _with_fraction(field: str, operator: str, values: list[Scalar]) -> Translation[Where]:
+    """Translate a clause with a fractional operand so that integers on either side of it are let through."""
+    if operator in ("$ne", "$nin"):
+        return Translation(None, exact=False)
+    if operator in ORDER_OPERATORS:
+        return Translation({field: {_INCLUSIVE[operator]: values[0]}}, exact=False)
+    return Translation(_membership(field, "$in", values).condition, exact=False)
 
 
 def _membership(field: str, operator: str, values: list[Scalar]) -> Translation[Where]:

@@ -26,6 +26,8 @@ Filter = dict[str, Any]
 
 _PLAIN_KEY = re.compile(r"[A-Za-z0-9_-]+")
 """Other keys would have to be quoted as JSON paths, which client and server do differently."""
+TEXT_FIELDS = "_text_fields"
+"""Payload key that lists the fields holding a text: Qdrant looks for words in texts, not for parts of them."""
 _EVERY_NUMBER = {"gte": -1.7976931348623157e308}
 
 
@@ -73,7 +75,7 @@ def _must(condition: Filter) -> Filter:
 def _containing(field: str, operand: Scalar) -> Translation[Filter]:
     if not isinstance(operand, str):
         return Translation(None, exact=False)
-    conditions = [{"key": field, "match": {"value": operand}}, {"key": field, "match": {"text": operand}}]
+    conditions = [{"key": field, "match": {"value": operand}}, {"key": TEXT_FIELDS, "match": {"value": field}}]
     return Translation({"should": conditions}, exact=False)
 
 
