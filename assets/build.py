@@ -15,8 +15,9 @@ from assets import (
     source_document,
     vector_collection,
 )
+from assets.drift import drift_asset
 from assets.indexes import index_assets
-from assets.jobs import ingest_job, refresh_job
+from assets.jobs import drift_job, ingest_job, refresh_job
 from assets.per_file import Listener, per_file_assets
 from resources.bench import default_resources, resource_key
 from sensors.schedules import nightly_schedules
@@ -64,9 +65,13 @@ def build_defs(
         assets=[
             definition
             for corpus in config.corpora
-            for definition in (per_file_assets(config, corpus, STAGE_ASSETS, listener), *index_assets(config, corpus))
+            for definition in (
+                per_file_assets(config, corpus, STAGE_ASSETS, listener),
+                *index_assets(config, corpus),
+                drift_asset(config, corpus),
+            )
         ],
-        jobs=[job for of_corpus in jobs.values() for job in of_corpus],
+        jobs=[*(job for pair in jobs.values() for job in pair), *(drift_job(corpus) for corpus in config.corpora)],
         sensors=source_sensors(config, jobs),
         schedules=nightly_schedules(config),
         resources=resources,

@@ -38,3 +38,13 @@ def refresh_job(corpus: str) -> Any:
         description=f"Remove vanished files of {corpus}; refresh its keyword index, lint report and stores JSON.",
         tags={CORPUS_TAG: corpus},
     )
+
+
+def drift_job(corpus: str) -> Any:
+    """Return the job that compares the stores of a corpus with its artefacts."""
+    return dg.define_asset_job(
+        f"drift_{corpus}",
+        selection=dg.AssetSelection.assets(asset_key(corpus, "drift_report")),
+        description=f"Compare the stores of {corpus} with its artefacts.",
+        tags={CORPUS_TAG: corpus},
+    )

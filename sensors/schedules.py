@@ -12,9 +12,13 @@ from stackroom.stages.reconcile import plan_corpus
 
 
 def nightly_schedules(config: Config) -> list[dg.ScheduleDefinition]:
-    """Return, per corpus the schedule covers, the nightly ingestion and the refresh after it; off until switched on."""
+    """Return, per corpus covered: nightly ingestion and refresh, weekly drift check; all off until switched on."""
     covered = config.schedules.corpora or tuple(config.corpora)
-    return [schedule for corpus in covered for schedule in (_ingestion(config, corpus), _refresh(config, corpus))]
+    return [
+        schedule
+        for corpus in covered
+        for schedule in (_ingestion(config, corpus), _refresh(config, corpus), _drift_check(config, corpus))
+    ]
 
 
 def _ingestion(config: Config, corpus: str) -> dg.ScheduleDefinition:
@@ -48,4 +52,15 @@ def _refresh(config: Config, corpus: str) -> dg.ScheduleDefinition:
         execution_timezone=config.schedules.timezone,
         default_status=dg.DefaultScheduleStatus.STOPPED,
         description=f"Removes vanished files of {corpus} and refreshes its index.",
+    )
+
+
+def _drift_check(config: Config, corpus: str) -> dg.ScheduleDefinition:
+    return dg.ScheduleDefinition(
+        name=f"drift_check_{corpus}",
+        job_name=f"drift_{corpus}",
+        cron_schedule=config.schedules.drift_check,
+        execution_timezone=config.schedules.timezone,
+        default_status=dg.DefaultScheduleStatus.STOPPED,
+        description=f"Compares the stores of {corpus} with its artefacts.",
     )

@@ -1,11 +1,9 @@
-"""A project of its own for every test: settings, folder, state and Dagster instance under a temporary folder."""
+"""A project of its own for a test: settings, folder, state and Dagster instance under a temporary folder."""
 
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
 import dagster as dg
-import pytest
 
 from assets.build import build_defs
 from assets.in_flight import RANGE_END_TAG, RANGE_START_TAG
@@ -104,26 +102,3 @@ class Project:
             record = self.instance.fetch_materializations(filters, limit=1).records[0]
             found[partition] = record.asset_materialization.tags["dagster/data_version"]
         return found
-
-
-@pytest.fixture
-def project(tmp_path) -> Project:
-    """Return an empty project with a persistent Dagster instance."""
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "home").mkdir()
-    with dg.instance_for_test(temp_dir=str(tmp_path / "home")) as instance:
-        made = Project(tmp_path, instance)
-        made.settings()
-        yield made
-
-
-@pytest.fixture
-def hard(shared) -> Path:
-    """Folder of hard PDFs."""
-    return shared / "corpus" / "hard"
-
-
-def copy(source: Path, target: Path) -> None:
-    """Copy a file, making the folder."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(source, target)
