@@ -11,6 +11,7 @@ import stat
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 CACHE_DIR_NAME = ".klea-cache"
 """Cache folder of the reference system."""
@@ -25,8 +26,7 @@ _TEMPORARY_SUFFIXES = (".part", ".partial", ".crdownload", ".download", ".tmp", 
 _TEMPORARY_PREFIXES = ("~$", ".~lock.")
 
 
-@dataclass(frozen=True, slots=True)
-class WalkedFile:
+class WalkedFile(NamedTuple):  # built a hundred thousand times, faster than a frozen dataclass
     """A regular file."""
 
     relative: str

