@@ -112,6 +112,15 @@ def _lint_report(report: Mapping[str, Any]) -> list[Finding]:
     return findings
 
 
+def lint_curated(problems: Iterable[object]) -> list[Finding]:
+    """Return what is wrong with the curated map files, as findings.
+
+    Args:
+        problems: of a :class:`~stackroom.metadata_map.CuratedMap`; each says in words where, what and what to do.
+    """
+    return [Finding("curated_map", "error", str(problem)) for problem in problems]
+
+
 def lint_corpus(entries: Mapping[str, Mapping[str, Any]]) -> list[Finding]:
     """Return what only shows across sources: one DOI in two of them, or one paper in two files.
 

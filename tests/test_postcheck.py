@@ -9,6 +9,7 @@ from stackroom.postcheck import (
     format_chunk_sample,
     format_store_lint_report,
     lint_corpus,
+    lint_curated,
     lint_source,
     lint_store,
     select_sample_windows,
@@ -83,6 +84,11 @@ def test_the_same_paper_without_doi_is_found_by_title_and_first_author():
 
 def test_findings_of_lookups_are_gathered():
     assert across(a=paper(TITLE, _problems=["DOI x is registered for 'Other'"])) == [("lookup", "warning", "a")]
+
+
+def test_problems_of_the_curated_map_are_errors():
+    [finding] = lint_curated(["metadata-map.json:3: not valid JSON; look for a comma"])
+    assert (finding.rule, finding.severity) == ("curated_map", "error")
 
 
 def documents(given):

@@ -7,6 +7,7 @@ line and remedy, and what it last said when it could be used goes on serving.
 
 import json
 import os
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -38,24 +39,40 @@ class CuratedMap:
     problems: tuple[MapProblem, ...] = ()
     """What is wrong with the files; for a file with problems its last good state is in ``entries``."""
 
-    def entry(self, source: str, all_sources: Iterable[str] | None = None) -> Entry | None:
-        """Return what the map says of a source; None when it says nothing.
+    def entry(self, source: str) -> Entry | None:
+        """Return what the map says of a source: under its id, else under its base name; None when it says nothing."""
+        exact = self.entries.get(normalize_text(source))
+        return self.entries.get(normalize_text(PurePosixPath(source).name)) if exact is None else exact
+
+    def for_sources(self, sources: Iterable[str]) -> "CuratedMap":
+        """Return the map as it holds for the sources there are.
+
+        A base name counts only where one source has it: otherwise it is left out, and so listed as a problem. Keys
+        that belong to no source are problems too; they stay, for the file may come back.
 
         Args:
-            source: source id.
-            all_sources: all source ids of the corpus, where known: a base name then counts only if no other source
-                has it. Without them a base name counts for any source of that name.
+            sources: all source ids of the corpus.
         """
-        exact = self.entries.get(normalize_text(source))
-        if exact is not None:
-            return exact
-        base = PurePosixPath(source).name
-        by_name = self.entries.get(normalize_text(base))
-        if by_name is None or "/" not in source:
-            return by_name
-        if all_sources is not None and sum(PurePosixPath(other).name == base for other in all_sources) > 1:
-            return None
-        return by_name
+        ids = {normalize_text(source) for source in sources}
+        names = Counter(PurePosixPath(source).name for source in ids)
+        ambiguous = {key for key in self.entries if key not in ids and names[key] > 1}
+        unknown = {key for key in self.entries if key not in ids and not names[key]}
+        parsed = {file: parse_json_file(file) for file in {self.files[key] for key in ambiguous | unknown}}
+        problems = [
+            self._problem(key, parsed, "is the name of several files", "give the path of each") for key in ambiguous
+        ]
+        problems += [
+            self._problem(key, parsed, "is no file of this corpus", "correct or remove the entry") for key in unknown
+        ]
+        kept = {key: entry for key, entry in self.entries.items() if key not in ambiguous}
+        ordered = sorted(problems, key=lambda problem: (problem.file, problem.message))
+        return CuratedMap(kept, self.files, (*self.problems, *ordered))
+
+    def _problem(self, key: str, parsed: Mapping[Path, ParsedJson | MapProblem], what: str, remedy: str) -> MapProblem:
+        file = self.files[key]
+        read = parsed[file]
+        line = None if isinstance(read, MapProblem) else read.line(key) or read.line(PurePosixPath(key).name)
+        return MapProblem(file, line, f"{key!r} {what}", remedy)
 
 
 def load_curated(folder: Path, last_good: Path | None = None) -> CuratedMap:

@@ -177,8 +177,9 @@ class Bench:
 
     @cached_property
     def curated(self) -> CuratedMap:
-        """The curated metadata map beside the documents."""
-        return load_curated(self.settings.corpus.folder)
+        """The curated metadata map beside the documents; of a file that cannot be read, what it last said."""
+        curated = load_curated(self.settings.corpus.folder, self.artefacts.root / "curated-last-good.json")
+        return curated.for_sources(file.source_id for file in self.scan.files) if curated.entries else curated
 
     @cached_property
     def doi_resolver(self) -> Resolver | None:

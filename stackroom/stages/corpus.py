@@ -10,7 +10,7 @@ from stackroom.config import Config
 from stackroom.embedding import model_key
 from stackroom.fingerprint import fingerprint
 from stackroom.outcome import CheckResult, Produced, Unchanged
-from stackroom.postcheck import LINT_VERSION, lint_corpus
+from stackroom.postcheck import LINT_VERSION, lint_corpus, lint_curated
 from stackroom.retrieval.store_config import stores_config
 from stackroom.stages import bm25_corpus, lint_report
 from stackroom.stages.bench import Bench, FileWork
@@ -46,6 +46,7 @@ def lint_whole_corpus(bench: Bench) -> Produced | Unchanged:
         reports={source: artefact.fingerprint for source, artefact in reports.items()},
         states=[[state.source_id, state.state, state.reason, state.content_hash] for state in states],
         linter=LINT_VERSION,
+        curated=[str(problem) for problem in bench.curated.problems],
     )
     target = bench.artefacts.root / "corpus_lint_report.json"
     recorded = read_json(target, CORPUS_LINT_SCHEMA)
@@ -99,7 +100,7 @@ def _gather(bench: Bench, reports: dict[str, Any]) -> dict[str, Any]:
         "errors": sum(row["errors"] for row in per_source),
         "warnings": sum(row["warnings"] for row in per_source),
         "worst": per_source[:50],
-        "across": [asdict(finding) for finding in lint_corpus(entries)],
+        "across": [asdict(finding) for finding in [*lint_curated(bench.curated.problems), *lint_corpus(entries)]],
     }
 
 

@@ -25,9 +25,24 @@ def test_entries_are_found_by_source_id_and_by_base_name(tmp_path):
     curated = load_curated(tmp_path)
     assert curated.problems == ()
     assert curated.entry("sub/a.pdf") == {"DEFAULT": {"year": 1}}
-    assert curated.entry("deep/b.pdf", ["deep/b.pdf"]) == {"DEFAULT": {"year": 2}}
-    assert curated.entry("deep/b.pdf", ["deep/b.pdf", "other/b.pdf"]) is None
+    assert curated.entry("deep/b.pdf") == {"DEFAULT": {"year": 2}}
     assert curated.entry("a.pdf") is None
+
+
+def test_a_base_name_counts_only_where_one_source_has_it(tmp_path):
+    write(tmp_path, {"b.pdf": {"DEFAULT": {"year": 2}}, "gone.pdf": {"DEFAULT": {}}})
+    curated = load_curated(tmp_path)
+    one = curated.for_sources(["deep/b.pdf", "gone.pdf"])
+    assert (one.entry("deep/b.pdf"), one.problems) == ({"DEFAULT": {"year": 2}}, ())
+    two = curated.for_sources(["deep/b.pdf", "other/b.pdf"])
+    assert two.entry("deep/b.pdf") is None
+    assert [str(problem).split(": ", 1)[1] for problem in two.problems] == [
+        "'b.pdf' is the name of several files; give the path of each",
+        "'gone.pdf' is no file of this corpus; correct or remove the entry",
+    ]
+    assert [problem.line for problem in two.problems] == [2, 7]
+    own = curated.for_sources(["b.pdf", "other/b.pdf", "gone.pdf"])
+    assert own.entry("b.pdf") == {"DEFAULT": {"year": 2}}
 
 
 def test_a_map_in_a_subfolder_speaks_of_files_below_it(tmp_path):
