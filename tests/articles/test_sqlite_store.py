@@ -125,7 +125,10 @@ def test_data_survives_closing_and_another_event_loop(path):
     asyncio.run(store.aclose())
     assert asyncio.run(store.count()) == 1
     asyncio.run(store.aclose())
-    assert not [thread for thread in threading.enumerate() if thread.name.startswith("article-memory")]
+    for thread in threading.enumerate():
+        if thread.name.startswith("article-memory"):
+            thread.join(10)
+            assert not thread.is_alive()
 
 
 def test_memory_only_lasts_until_it_is_closed():
