@@ -7,7 +7,6 @@ This module assembles the commands; each command is in a file of its own and imp
 ``stackroom --help`` starts at once.
 """
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -82,15 +81,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except StackroomError as error:
         print_error(str(error))
         return EXIT_CANNOT_RUN
-    except (KeyboardInterrupt, typer.Abort):
-        print_error("interrupted")
-        return EXIT_INTERRUPTED
-    except BrokenPipeError:
-        # Whoever read the output has gone (`stackroom search … | head`). Python would complain when it flushes
-        # standard output at exit, so that is taken away from it.
-        sys.stdout = None  # type: ignore[assignment]
-        return 0
     except _UsageError as error:
         error.show()  # type: ignore[attr-defined]
         return EXIT_CANNOT_RUN
+    if code == EXIT_INTERRUPTED:  # what typer makes of Ctrl-C
+        print_error("interrupted; run the same command again to go on")
     return code if isinstance(code, int) else 0

@@ -138,11 +138,14 @@ def test_one_corpus_that_cannot_run_does_not_keep_the_others_from_running(projec
 def test_an_interruption_reaches_the_process_exactly_once(project, number):
     """A second signal would stop Dagster from noting that the run was cancelled."""
     project.script(PLAN, {"wait": 60})
-    command = subprocess.Popen([sys.executable, "-m", "stackroom.cli", "ingest"], cwd=project.folder)
+    command = subprocess.Popen(
+        [sys.executable, "-m", "stackroom.cli", "ingest"], cwd=project.folder, stderr=subprocess.PIPE, text=True
+    )
     _wait_until(project.calls)
     time.sleep(0.5)
     command.send_signal(number)
     assert command.wait(30) == 130
+    assert command.stderr.read() == "error: interrupted; run the same command again to go on\n"
     assert (project.folder / "interrupted").read_text() == "once"
 
 
