@@ -19,7 +19,7 @@ _MOST_PASSAGES = 200
 DUPLICATE_SIMILARITY = 0.8
 DUPLICATE_SHARE = 0.5
 """Measured on 27 papers and an OCR twin of some pages of one: of the twin's passages 64 % resemble the original by 0.8
-or more although they are cut at other places (100 % where they are cut alike); of two different papers at most 2 % do."""
+or more although they are cut at other places (100 % if cut alike); of two different papers at most 2 % do."""
 _CENTRE_SIMILARITY = 0.8
 """Least similarity of the mean vectors of two documents that are compared passage by passage; the twin has 0.96."""
 _NEIGHBOURS = 20
