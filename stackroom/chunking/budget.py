@@ -1,6 +1,7 @@
 """How much text fits below some headings, counted on exactly the string that is embedded."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from stackroom.artefacts import embedded_text
 from stackroom.chunking.model import TokenCounter
@@ -18,17 +19,17 @@ class Budget:
     max_tokens: int
     headings: tuple[str, ...]
 
-    @property
+    @cached_property
     def special(self) -> int:
         """Tokens the tokenizer adds to every text."""
         return self.counter.count("")
 
-    @property
+    @cached_property
     def room(self) -> int:
         """Tokens left for text; a guide, for tokens of joined texts need not add up. :meth:`fits` decides."""
         return max(1, self.max_tokens - self.counter.count(embedded_text(self.headings, "")))
 
-    @property
+    @cached_property
     def seam(self) -> int:
         """Tokens that joining two texts by a newline costs."""
         return max(0, self.counter.count("a\na") - 2 * self.counter.count("a") + self.special)

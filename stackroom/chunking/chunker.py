@@ -12,6 +12,7 @@ from stackroom.chunking.budget import Budget
 from stackroom.chunking.headings import Headed, HeadingTrimmer, arrange
 from stackroom.chunking.lines import LineSource
 from stackroom.chunking.model import Piece, TokenCounter, whole
+from stackroom.chunking.neighbours import mended, with_lead_ins
 from stackroom.chunking.packing import pack
 from stackroom.chunking.provenance import pages_of
 from stackroom.chunking.walk import Walk
@@ -59,7 +60,7 @@ def chunk_document(
             f"max_tokens is {max_tokens}; at least {MINIMUM_TOKENS} are needed for one word and its headings"
         )
     walk = Walk(document)
-    headed = arrange(walk.events)
+    headed = with_lead_ins(mended(arrange(walk.events)))
     trimmer = HeadingTrimmer(tokenizer, max_tokens)
     chunks: list[ChunkBody] = []
     for headings, pieces in _sections(headed, trimmer):

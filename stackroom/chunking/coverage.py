@@ -4,6 +4,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
+from docling_core.types.doc import DoclingDocument
+from docling_core.types.doc.document import RichTableCell
+
 from stackroom.artefacts import ChunkBody, embedded_text
 from stackroom.text import normalize_text
 
@@ -48,6 +51,19 @@ def lost_text_ratio(reference_text: str, chunks: Iterable[ChunkBody]) -> float:
         if word in held or len(word) < GLUED_WORD_CHARACTERS or word not in glued
     )
     return lost / total
+
+
+def document_text(document: DoclingDocument) -> str:
+    """Return all text items and table cells of a document, each once: the reference for files without a text layer.
+
+    Compared with it, :func:`lost_text_ratio` says what chunking lost, not what conversion did.
+    """
+    texts = [item.text if item.text.strip() else item.orig for item in document.texts]
+    cells = [
+        cell.text for table in document.tables for cell in table.data.table_cells if not isinstance(cell, RichTableCell)
+    ]
+    pairs = [cell.text for item in document.key_value_items for cell in item.graph.cells if cell.item_ref is None]
+    return "\n".join([*texts, *cells, *pairs])
 
 
 def _count(text: str) -> Counter[str]:

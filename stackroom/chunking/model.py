@@ -1,9 +1,13 @@
 """What the steps of chunking hand to one another: pieces of text that remember where they come from."""
 
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 from stackroom.artefacts import Box
+
+_OPEN_END = re.compile("[^\\W_][-\u2010]$")
 
 
 class TokenCounter(Protocol):
@@ -77,14 +81,34 @@ def whole(text: str, kind: str, origins: tuple[Origin, ...], group: str | None =
     return Piece(text, kind, tuple(Span(0, len(text), origin) for origin in origins), group)
 
 
-def join(pieces: list[Piece], separator: str, kind: str) -> Piece:
-    """Return one piece made of several, with their origins moved along."""
+def stack(texts: Iterable[str]) -> str:
+    """Return texts one below the other, blank ones left out.
+
+    After a text that ends with a hyphen an empty line is left, so that normalising the whole joins no word of one text
+    to a word of another.
+    """
+    result = ""
+    for text in texts:
+        if text:
+            result += _separator(result) + text
+    return result
+
+
+def join(pieces: Sequence[Piece], kind: str) -> Piece:
+    """Return one piece made of several, stacked, with their origins moved along."""
+    text = ""
     spans: list[Span] = []
-    offset = 0
     for piece in pieces:
-        spans += [replace(span, start=span.start + offset, end=span.end + offset) for span in piece.spans]
-        offset += len(piece.text) + len(separator)
-    return Piece(separator.join(piece.text for piece in pieces), kind, tuple(spans), pieces[0].group)
+        text += _separator(text)
+        spans += [replace(span, start=span.start + len(text), end=span.end + len(text)) for span in piece.spans]
+        text += piece.text
+    return Piece(text, kind, tuple(spans), pieces[0].group)
+
+
+def _separator(text: str) -> str:
+    if not text:
+        return ""
+    return "\n\n" if _OPEN_END.search(text) else "\n"
 
 
 def _cut_span(span: Span, start: int, end: int) -> Span | None:

@@ -5,9 +5,8 @@ a paragraph before a table can share a chunk with the one after it. Every chunk 
 it leaves; estimates only decide what is tried.
 """
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from stackroom.artefacts import ChunkBody
 from stackroom.chunking.budget import Budget
@@ -16,21 +15,17 @@ from stackroom.chunking.model import Piece, Span, join
 from stackroom.chunking.provenance import boxes_of, pages_of
 from stackroom.chunking.splitter import split_text
 from stackroom.chunking.table_split import split_table
-from stackroom.text import normalize_text
 
 CRUMB_CHARACTERS = 20
 """Chunks shorter than this are added to a neighbour under the same headings where they fit."""
 
-_OPEN_HYPHEN = re.compile("[-\u2010]\n")
 _FLOWING = frozenset({"text", "code"})
 
 
-@dataclass
+@dataclass(frozen=True, slots=True)
 class _Draft:
     order: int
-    text: str
-    kind: str
-    spans: tuple[Span, ...]
+    piece: Piece
 
 
 @dataclass
@@ -62,8 +57,6 @@ def pack(
 class _Packer:
     def __init__(self, budget: Budget, merge_peers: bool, lines: LineSource | None) -> None:
         self._budget = budget
-        self._room = budget.room
-        self._seam = budget.seam
         self._merge_peers = merge_peers
         self._lines = lines
         self._running = _Flow()
@@ -85,15 +78,15 @@ class _Packer:
         self._flush(self._aside)
         self._drafts.sort(key=lambda draft: draft.order)
         drafts = self._without_crumbs(self._drafts) if self._merge_peers else self._drafts
-        return [self._body(draft) for draft in drafts]
+        return [self._body(draft.piece) for draft in drafts]
 
     def _pour(self, flow: _Flow, order: int, piece: Piece) -> None:
         size = self._budget.size(piece.text)
         last = flow.pieces[-1] if flow.pieces else None
         may_join = self._merge_peers or (last and last.group is not None and last.group == piece.group)
-        if last and not (may_join and flow.tokens + self._seam + size <= self._room):
+        if last and not (may_join and flow.tokens + self._budget.seam + size <= self._budget.room):
             self._flush(flow)
-        if size > self._room:
+        if size > self._budget.room:
             *parts, piece = self._cut(piece)
             for part in parts:
                 self._close(order, part)
@@ -101,14 +94,14 @@ class _Packer:
         if not flow.pieces:
             flow.order = order
         flow.pieces.append(piece)
-        flow.tokens += size + (self._seam if last else 0)
+        flow.tokens += size + (self._budget.seam if last else 0)
 
     def _flush(self, flow: _Flow) -> None:
         if flow.pieces:
             code = sum(len(piece.text) for piece in flow.pieces if piece.kind == "code")
             is_code = code * 2 >= sum(len(piece.text) for piece in flow.pieces)
             kind = "code" if is_code else flow.pieces[0].kind if flow is self._aside else "text"
-            self._close(flow.order, join(flow.pieces, "\n", kind))
+            self._close(flow.order, join(flow.pieces, kind))
         flow.pieces, flow.tokens = [], 0
 
     def _add_table(self, order: int, piece: Piece) -> None:
@@ -120,44 +113,33 @@ class _Packer:
             self._close(order, Piece(text, piece.kind, spans))
 
     def _cut(self, piece: Piece) -> list[Piece]:
-        ranges = split_text(piece.text, self._budget.size, self._budget.fits, self._room)
+        ranges = split_text(piece.text, self._budget.size, self._budget.fits, self._budget.room)
         return [piece.cut(start, end) for start, end in ranges]
 
     def _close(self, order: int, piece: Piece) -> None:
         """Make a draft of a piece, or of its parts where it does not fit after all."""
-        text = piece.text
-        if _OPEN_HYPHEN.search(text):  # a word that was broken between two items is whole again
-            text = normalize_text(text)
-        if self._budget.fits(text):
-            self._drafts.append(_Draft(order, text, piece.kind, piece.spans))
-            return
-        for part in self._cut(Piece(text, piece.kind, piece.spans)):
-            self._drafts.append(_Draft(order, normalize_text(part.text), part.kind, part.spans))
+        for part in [piece] if self._budget.fits(piece.text) else self._cut(piece):
+            self._drafts.append(_Draft(order, part))
 
     def _without_crumbs(self, drafts: list[_Draft]) -> list[_Draft]:
         kept: list[_Draft] = []
         for draft in drafts:
-            before = kept[-1] if kept else None
-            if before and min(len(before.text), len(draft.text)) < CRUMB_CHARACTERS:
-                text = normalize_text(f"{before.text}\n{draft.text}")
-                if self._budget.fits(text):
-                    kind = max(before, draft, key=lambda one: len(one.text)).kind
-                    kept[-1] = _Draft(before.order, text, kind, (*before.spans, *_moved(draft, len(before.text) + 1)))
+            if kept and min(len(kept[-1].piece.text), len(draft.piece.text)) < CRUMB_CHARACTERS:
+                both = (kept[-1].piece, draft.piece)
+                joined = join(both, max(both, key=lambda one: len(one.text)).kind)
+                if self._budget.fits(joined.text):
+                    kept[-1] = _Draft(kept[-1].order, joined)
                     continue
             kept.append(draft)
         return kept
 
-    def _body(self, draft: _Draft) -> ChunkBody:
+    def _body(self, piece: Piece) -> ChunkBody:
         return ChunkBody(
-            text=draft.text,
+            text=piece.text,
             headings=self._budget.headings,
-            pages=pages_of(draft.spans),
-            boxes=boxes_of(draft.text, draft.spans, self._lines),
-            doc_items=tuple(dict.fromkeys(span.origin.ref for span in draft.spans)),
-            token_count=self._budget.embedded(draft.text),
-            kind=draft.kind,
+            pages=pages_of(piece.spans),
+            boxes=boxes_of(piece.text, piece.spans, self._lines),
+            doc_items=tuple(dict.fromkeys(span.origin.ref for span in piece.spans)),
+            token_count=self._budget.embedded(piece.text),
+            kind=piece.kind,
         )
-
-
-def _moved(draft: _Draft, by: int) -> tuple[Span, ...]:
-    return tuple(replace(span, start=span.start + by, end=span.end + by) for span in draft.spans)

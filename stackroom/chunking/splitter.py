@@ -11,7 +11,7 @@ from math import ceil
 _BREAKS = (
     re.compile(r"\n+"),
     re.compile(
-        r"(?:(?<!\bal)(?<!\bFig)(?<!\bFigs)(?<!\bEq)(?<!\bRef)(?<!\bDr)(?<!\bvs)(?<!\be\.g)(?<!\bi\.e)\.|[!?\u2026])"
+        r"(?:(?<!\bal)(?<!\bFig)(?<!\bFigs)(?<!\bEq)(?<!\bRef)(?<!\bDr)(?<!\bcf)(?<!\bvs)(?<!\be\.g)(?<!\bi\.e)\.|[!?\u2026])"
         r"[\"')\]\u2019\u201d]*\s+(?=[^a-z\s])|\u3002|(?<=[\u3040-\u9fff])[!?]"
     ),
     re.compile(r"[;:,]\s+|\u3001|(?<=[\u3040-\u9fff])[;:,]"),
@@ -20,6 +20,8 @@ _BREAKS = (
 """Where a text may be cut, best first: line, sentence, clause, word."""
 
 _SHRINK = 0.9
+_STRETCH = 1.15
+"""A part may be this much longer than wished if a better place to cut is there."""
 
 
 def split_text(text: str, count: Callable[[str], int], fits: Callable[[str], bool], room: int) -> list[tuple[int, int]]:
@@ -61,22 +63,22 @@ def longest_start(text: str, fits: Callable[[str], bool]) -> str:
 
 def _end_of_part(text: str, start: int, length: float, fits: Callable[[str], bool]) -> int:
     while True:
-        end = _best_break(text, start, start + max(1, int(length)))
+        end = _best_break(text, start, max(1, int(length)))
         if end - start <= 1 or fits(text[start:end].rstrip()):
             return end
-        length = min(length * _SHRINK, end - start - 1)
+        length = min(length, end - start) * _SHRINK
 
 
-def _best_break(text: str, start: int, limit: int) -> int:
-    """Return the best place to cut in the second half of a window, or its end where there is none."""
-    window = text[start : limit + 1]
+def _best_break(text: str, start: int, length: int) -> int:
+    """Return the best place to cut near the wished length, or the wished one where there is none."""
+    window = text[start : start + int(length * _STRETCH) + 1]
     for pattern in _BREAKS:
-        ends = [match.end() for match in pattern.finditer(window, len(window) // 2) if match.end() <= limit - start]
+        ends = [match.end() for match in pattern.finditer(window, length // 2) if match.end() < len(window)]
         if ends:
-            return start + ends[-1]
-    while limit - start > 1 and limit < len(text) and unicodedata.combining(text[limit]):
-        limit -= 1
-    return min(limit, len(text))
+            return start + min(ends, key=lambda end: abs(end - length))
+    while length > 1 and start + length < len(text) and unicodedata.combining(text[start + length]):
+        length -= 1
+    return min(start + length, len(text))
 
 
 def _skip_blanks(text: str, start: int) -> int:

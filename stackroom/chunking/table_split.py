@@ -7,7 +7,7 @@ plain text, each part of it with the name of its column.
 from collections.abc import Iterator, Sequence
 
 from stackroom.chunking.budget import Budget
-from stackroom.chunking.model import Table
+from stackroom.chunking.model import Table, stack
 from stackroom.chunking.splitter import longest_start, split_text
 from stackroom.chunking.tables import header_lines, row_line
 
@@ -40,12 +40,11 @@ class _Splitter:
 
     def parts(self) -> Iterator[str]:
         table = self._table
-        if table.caption and not self._repeated:
-            yield from self._plain(table.caption)
-        if self._heads != list(table.header):
-            yield from self._plain("\n".join(filter(None, table.header)))
-        for columns in self._column_groups():
-            yield from self._rows(columns)
+        shortened = self._heads != list(table.header)
+        if shortened or not self._repeated:
+            yield from self._plain(stack((table.caption, *(table.header if shortened else ()))))
+        for index, columns in enumerate(self._column_groups()):
+            yield from self._rows(columns, is_first=index == 0)
         if table.notes:
             yield from self._plain(table.notes)
 
@@ -81,11 +80,12 @@ class _Splitter:
         typical = cells[int((len(cells) - 1) * TYPICAL_ROW)] if cells else 0
         return self._budget.size(self._heads[column]) + typical + 4
 
-    def _rows(self, columns: Sequence[int]) -> Iterator[str]:
+    def _rows(self, columns: Sequence[int], is_first: bool) -> Iterator[str]:
         head = self._repeated + header_lines([self._heads[column] for column in columns])
         rows = [[row[column] for column in columns] for row in self._table.rows]
-        if len(columns) < len(self._heads):
-            rows = [row for row in rows if any(row[1:] if columns[0] == 0 and len(columns) > 1 else row)]
+        if not is_first:  # rows that say nothing in these columns; their labels stand in the first part
+            label = 1 if columns[0] == 0 else 0
+            rows = [row for row in rows if any(row[label:])]
         head_size = self._budget.size(head)
         if not rows and any(self._heads[column] for column in columns):
             yield from self._joined(head, [], columns)
@@ -110,12 +110,12 @@ class _Splitter:
             yield from self._joined(head, rows[:half], columns)
             yield from self._joined(head, rows[half:], columns)
         else:
-            named = zip(
-                (self._heads[column] for column in columns), rows[0] if rows else [""] * len(columns), strict=True
+            names = [self._heads[column] for column in columns]
+            cells = rows[0] if rows else [""] * len(columns)
+            lines = (
+                f"{name}: {cell}" if name and cell else name or cell for name, cell in zip(names, cells, strict=True)
             )
-            yield from self._plain(
-                "\n".join(f"{name}: {cell}" if cell else name for name, cell in named if name or cell)
-            )
+            yield from self._plain(stack((self._repeated.rstrip(), *lines)))
 
     def _plain(self, text: str) -> Iterator[str]:
         for start, end in split_text(text, self._budget.size, self._budget.fits, self._room):

@@ -10,7 +10,7 @@ from docling_core.types.doc import DoclingDocument, ListGroup, NodeItem, Picture
 from docling_core.types.doc.document import RichTableCell, SectionHeaderItem, TableCell, TableData, TitleItem
 
 from stackroom.chunking.inline import children, subtree_text
-from stackroom.chunking.model import Table
+from stackroom.chunking.model import Table, stack
 
 _REPEATED_CELL_CHARACTERS = 60
 """A cell that spans rows is repeated in each of them up to this length; a longer one would fill chunks by itself."""
@@ -51,20 +51,20 @@ def read_table(item: TableItem, document: DoclingDocument, clean: Clean) -> Foun
         text, nodes = subtree_text(item, document, _captions(item))
         return FoundTable(clean(text), used=frozenset(node.self_ref for node in nodes))
     if len(header) == 1:
-        return FoundTable("\n".join(row[0] for row in (header, *body) if row[0]), used=frozenset(used))
+        return FoundTable(stack(row[0] for row in (header, *body)), used=frozenset(used))
     return FoundTable(_markdown(header, body), header, body, frozenset(used))
 
 
 def render(data: TableData, clean: Clean) -> str:
     """Return table data that belongs to no table item (the numbers behind a chart) in Markdown."""
-    rows = [[clean(cell.text.replace("\n", " ")) for cell in row] for row in data.grid]
+    rows = [[" ".join(clean(cell.text).split()) for cell in row] for row in data.grid]
     header, body = _without_blanks(*_header_and_body(data, rows))
     return _markdown(header, body) if header else ""
 
 
 def table_text(table: Table) -> str:
     """Return a whole table in Markdown, with its caption before and its notes after."""
-    return "\n".join(part for part in (table.caption, _markdown(table.header, table.rows), table.notes) if part)
+    return stack((table.caption, _markdown(table.header, table.rows), table.notes))
 
 
 def header_lines(header: Sequence[str]) -> str:
@@ -93,7 +93,7 @@ class _CellReader:
     def text(self, cell: TableCell) -> str:
         key = (cell.start_row_offset_idx, cell.start_col_offset_idx)
         if key not in self._known:
-            self._known[key] = self._clean(" ".join(self._read(cell).split()))
+            self._known[key] = " ".join(self._clean(self._read(cell)).split())
         return self._known[key]
 
     def _read(self, cell: TableCell) -> str:

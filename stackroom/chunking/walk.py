@@ -29,7 +29,7 @@ from docling_core.types.doc.document import FloatingItem
 from stackroom.chunking.furniture import Furniture
 from stackroom.chunking.headings import Heading
 from stackroom.chunking.inline import children, own_text, subtree_text
-from stackroom.chunking.model import Origin, Piece, whole
+from stackroom.chunking.model import Origin, Piece, stack, whole
 from stackroom.chunking.provenance import origin_of
 from stackroom.chunking.tables import read_table, render, table_text
 from stackroom.text import normalize_counted
@@ -94,7 +94,7 @@ class Walk:
     def _heading(self, node: TitleItem | SectionHeaderItem, kind: str) -> list[Event]:
         text, used = own_text(node, self._document)
         self._seen.update(one.self_ref for one in used)
-        text = self._clean(text.replace("\n", " "))
+        text = " ".join(self._clean(text).split())
         if not text:
             return []
         origin = self._origin(node, text)
@@ -122,7 +122,7 @@ class Walk:
             return [piece for piece in (caption, notes) if piece]
         self._seen |= found.used
         parts = (caption.text if caption else "", found.text, notes.text if notes else "")
-        text = "\n".join(part for part in parts if part)
+        text = stack(parts)
         if not text:
             return []
         attached = [span.origin for piece in (caption, notes) if piece for span in piece.spans]
@@ -142,7 +142,7 @@ class Walk:
             texts.append(self._clean(node.meta.description.text))
         if node.meta and node.meta.tabular_chart:
             texts.append(render(node.meta.tabular_chart.chart_data, self._clean))
-        text = "\n".join(text for text in texts if text)
+        text = stack(texts)
         if not text:
             return []
         origins = (self._origin(node, text), *(span.origin for piece in attached for span in piece.spans))
@@ -158,7 +158,7 @@ class Walk:
             if text := self._clean(text):
                 texts.append(text)
                 origins += [self._origin(node, text) for node in nodes if isinstance(node, DocItem)]
-        return whole("\n".join(texts), kind, tuple(origins)) if texts else None
+        return whole(stack(texts), kind, tuple(origins)) if texts else None
 
     def _clean(self, text: str) -> str:
         text, changes = normalize_counted(text)
