@@ -243,11 +243,11 @@ class VectorStore(ABC):
 
     # What a backend implements. All are called under the lock, inside _reading() or _writing().
 
-    def _writing(self) -> AbstractContextManager[Any]:
+    def _writing(self) -> AbstractContextManager[object]:
         """Enter a transaction, or hold what keeps other writers out."""
         return nullcontext()
 
-    def _reading(self) -> AbstractContextManager[Any]:
+    def _reading(self) -> AbstractContextManager[object]:
         """See one state of the collection, including what other processes wrote before."""
         return nullcontext()
 

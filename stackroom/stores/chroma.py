@@ -7,7 +7,7 @@ rows); a call takes at most ``get_max_batch_size`` rows.
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from stackroom.artefacts import StoredRow
 from stackroom.errors import StoreNotFoundError
 from stackroom.stores.base import VectorStore
 from stackroom.stores.chroma_access import ChromaAccess, ChromaFolder, ChromaServer
+from stackroom.stores.chroma_mirror import ChromaMirror
 from stackroom.stores.collection import CollectionSpec, Found, Identity, missing
 from stackroom.stores.filter_chroma import chroma_translation
 from stackroom.stores.filter_language import Canonical
@@ -30,6 +31,12 @@ _SOURCE = "_source_id"
 _PREFIX = "stackroom_"
 _TEXT_FIELDS = _PREFIX + "text_fields"
 """Note with the collection: all fields that ever held a text. ``$contains`` can be left to Chroma for the others."""
+_FEW = 200
+"""Rows up to which the vector index is asked for all: it can lose rows among equal ones, which is then noticed."""
+_COMPARED = 6000
+"""Rows up to which all that match are compared with the help of the copy; that takes 10 ms and is exact."""
+_MOST_ASKED = 1000
+"""Rows asked of the index for a filter that lets many through; 1,000 ids take some 20 ms."""
 _INCLUDE: Any = ["metadatas", "documents", "embeddings"]
 
 
@@ -43,7 +50,11 @@ def open_collection(location: str, spec: CollectionSpec, create: bool, wait_seco
     try:
         collection = _find(access, spec.name) or _make(access, spec, create)
         identity = Identity.read(spec.name, _notes(collection))
-        return ChromaStore(identity.admit(spec), access, identity)
+        admitted = identity.admit(spec)
+        mirror = ChromaMirror.open(access.folder, spec.name, identity, wait_seconds) if access.folder else None
+        if mirror is None:
+            return ChromaStore(admitted, access, identity)
+        return MirroredChromaStore(admitted, access, identity, mirror)
     except BaseException:
         access.close()
         raise
@@ -89,10 +100,10 @@ class ChromaStore(VectorStore):
         """Identity of this very collection."""
         return self._identity.instance
 
-    def _reading(self) -> AbstractContextManager[Any]:
+    def _reading(self) -> AbstractContextManager[None]:
         return self._access.reading()
 
-    def _writing(self) -> AbstractContextManager[Any]:
+    def _writing(self) -> AbstractContextManager[None]:
         return self._access.writing()
 
     @property
@@ -142,11 +153,14 @@ class ChromaStore(VectorStore):
     def _where(self, canonical: Canonical | None) -> Any:
         if canonical is None:
             return None
-        if self._access.is_shared:
+        if self._access.folder is None:
             self._collection_as_of = None  # others may have noted text fields
         return chroma_translation(canonical, self._text_fields().__contains__).condition
 
     def _search(self, unit: np.ndarray, n: int, canonical: Canonical | None) -> Found:
+        total = self._collection.count()
+        if total <= _FEW:
+            n = max(n, total)
         found: Any = self._collection.query(
             query_embeddings=[unit], n_results=n, where=self._where(canonical), include=_INCLUDE
         )
@@ -156,6 +170,10 @@ class ChromaStore(VectorStore):
         ids = self._collection.get(where=self._where(canonical), include=[])["ids"]
         for start in range(0, len(ids), batch_size):
             yield self._read(ids=ids[start : start + batch_size])
+
+    def _read_ids(self, ids: Sequence[str]) -> list[StoredRow]:
+        starts = range(0, len(ids), self.max_batch_rows)
+        return [row for start in starts for row in self._read(ids=list(ids[start : start + self.max_batch_rows]))]
 
     def _read(self, **selection: Any) -> list[StoredRow]:
         found: Any = self._collection.get(**selection, include=_INCLUDE)
@@ -188,6 +206,75 @@ class ChromaStore(VectorStore):
     def close(self) -> None:
         """Give back the folder or the connection."""
         self._access.close()
+
+
+class MirroredChromaStore(ChromaStore):
+    """A collection of Chroma in a folder, with a copy of metadata and vectors that answers filters."""
+
+    def __init__(self, spec: CollectionSpec, access: ChromaAccess, identity: Identity, mirror: ChromaMirror) -> None:
+        super().__init__(spec, access, identity)
+        self._mirror = mirror
+        self._copied_as_of: tuple[str | None, int | None] = (None, None)
+        """Mark of the folder, and the number of rows if the copy is in step."""
+
+    def _copied_rows(self) -> int | None:
+        """Return the number of rows if the copy is in step, else None."""
+        if self._copied_as_of[0] is None or self._copied_as_of[0] != self._access.mark:
+            total = self._collection.count()
+            self._copied_as_of = (self._access.mark, total if self._mirror.is_in_step(total) else None)
+        return self._copied_as_of[1]
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        with self._access.writing(), self._mirror.session():
+            yield
+            self._copied_as_of = (None, None)
+
+    def _begin(self) -> None:
+        self._mirror.begin(self._collection.count(), self._scan(None, self.max_batch_rows))
+
+    def _write(self, rows: Sequence[StoredRow]) -> None:
+        self._begin()
+        super()._write(rows)
+        self._mirror.write(rows)
+
+    def _delete(self, ids: Sequence[str]) -> None:
+        self._begin()
+        super()._delete(ids)
+        self._mirror.delete(ids)
+
+    def _search(self, unit: np.ndarray, n: int, canonical: Canonical | None) -> Found:
+        total = self._copied_rows()
+        if total is None:
+            return super()._search(unit, n, canonical)
+        few = total if canonical is None else min(total, self._mirror.at_most(canonical, total // 4 + _COMPARED))
+        if few > _COMPARED:
+            if canonical is None:
+                return super()._search(unit, n, None)
+            likely = self._likely(unit, min(_MOST_ASKED, 4 * n * total // few), canonical)
+            if len(likely) >= n:
+                return Found(self._read_ids(likely[:n]))
+        return Found(self._read_ids(self._mirror.nearest(unit, n, canonical)), complete=True)
+
+    def _likely(self, unit: np.ndarray, n: int, canonical: Canonical) -> list[str]:
+        """Return the chunk ids of those of the ``n`` most similar rows that match, best first."""
+        found: Any = self._collection.query(query_embeddings=[unit], n_results=n, include=[])
+        return self._mirror.which_match(found["ids"][0], canonical)
+
+    def _ids(self, source_id: str) -> set[str]:
+        return super()._ids(source_id) if self._copied_rows() is None else self._mirror.table.ids(source_id)
+
+    def _source_ids(self) -> set[str]:
+        return super()._source_ids() if self._copied_rows() is None else self._mirror.table.source_ids()
+
+    def _drop(self) -> None:
+        super()._drop()
+        self._mirror.drop()
+
+    def close(self) -> None:
+        """Give back the folder and close the copy."""
+        self._mirror.close()
+        super().close()
 
 
 def _rows(ids: Sequence[str], metadatas: Any, documents: Any, embeddings: Any) -> list[StoredRow]:

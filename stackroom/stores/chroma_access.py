@@ -36,8 +36,6 @@ class ChromaAccess(Protocol):
 
     where: str
     """Folder or address, for messages."""
-    is_shared: bool
-    """Other processes may change collections at any moment, unseen."""
 
     @property
     def client(self) -> "Client":
@@ -47,6 +45,16 @@ class ChromaAccess(Protocol):
     @property
     def generation(self) -> int:
         """Changes when the client was opened anew, and collections must be fetched again."""
+        ...
+
+    @property
+    def mark(self) -> str | None:
+        """Changes when anybody wrote; None where that cannot be seen."""
+        ...
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder; None for a server."""
         ...
 
     def reading(self) -> contextlib.AbstractContextManager[None]:
@@ -84,8 +92,9 @@ def _closable(client: "ClientAPI") -> "Client":
 class ChromaServer:
     """A Chroma server; it takes care of several clients itself."""
 
-    is_shared = True
     generation = 0
+    mark = None
+    folder = None
 
     def __init__(self, url: str) -> None:
         """Connect.
@@ -127,20 +136,19 @@ class ChromaServer:
 class ChromaFolder:
     """A folder of Chroma's embedded client, shared by all stores in it that this process has open."""
 
-    is_shared = False
     _open: ClassVar[dict[Path, "ChromaFolder"]] = {}
     _open_lock: ClassVar[threading.Lock] = threading.Lock()
 
     def __init__(self, folder: Path, wait_seconds: float) -> None:
         self.where = str(folder)
         self.generation = 0
-        self._folder = folder
+        self.folder = folder
         self._wait_seconds = wait_seconds
         self._users = 0
         self._thread_lock = threading.RLock()
         self._folder_lock = FolderLock(folder / _LOCK_FILE, f"the Chroma folder {folder}")
         self._client: Client | None = None
-        self._mark: str | None = None
+        self.mark: str | None = None
 
     @classmethod
     def enter(cls, folder: Path, create: bool, wait_seconds: float) -> "ChromaFolder":
@@ -168,13 +176,13 @@ class ChromaFolder:
     @property
     def is_made(self) -> bool:
         """Chroma's own files are there."""
-        return (self._folder / "chroma.sqlite3").is_file()
+        return (self.folder / "chroma.sqlite3").is_file()
 
     @property
     def client(self) -> "Client":
         """The client."""
         if self._client is None:
-            raise StoreError(f"the Chroma folder {self._folder} is used outside of an access")
+            raise StoreError(f"the Chroma folder {self.folder} is used outside of an access")
         return self._client
 
     @contextlib.contextmanager
@@ -193,22 +201,22 @@ class ChromaFolder:
         """
         with self._thread_lock, self._folder_lock.writing(self._wait_seconds), translated(self.where):
             self._refresh()
-            self._mark = uuid.uuid4().hex
-            write_text(self._folder / _MARK_FILE, self._mark)
+            self.mark = uuid.uuid4().hex
+            write_text(self.folder / _MARK_FILE, self.mark)
             yield
 
     def _refresh(self) -> None:
         mark = self._read_mark()
-        if self._client is not None and mark == self._mark:
+        if self._client is not None and mark == self.mark:
             return
         self._disconnect()
-        self._client = _closable(chromadb.PersistentClient(self._folder, settings=Settings(anonymized_telemetry=False)))
-        self._mark = mark
+        self._client = _closable(chromadb.PersistentClient(self.folder, settings=Settings(anonymized_telemetry=False)))
+        self.mark = mark
         self.generation += 1
 
     def _read_mark(self) -> str:
         try:
-            return (self._folder / _MARK_FILE).read_text(encoding="ascii")
+            return (self.folder / _MARK_FILE).read_text(encoding="ascii")
         except FileNotFoundError:
             return ""
 
@@ -222,6 +230,6 @@ class ChromaFolder:
         with self._open_lock, self._thread_lock:
             self._users -= 1
             if self._users == 0:
-                del self._open[self._folder]
+                del self._open[self.folder]
                 self._disconnect()
                 self._folder_lock.close()

@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -25,9 +25,6 @@ try:
     import psycopg
 except ImportError as problem:  # psycopg without its C library says so only here
     raise StoreError(f"pgvector needs psycopg 3 ({problem}); install `psycopg[binary]`") from problem
-
-if TYPE_CHECKING:
-    from typing import LiteralString
 
 _MAX_EF_SEARCH = 1000
 """pgvector's own limit."""
@@ -48,7 +45,7 @@ def open_collection(location: str, spec: CollectionSpec, create: bool, wait_seco
         with server.transaction() as connection:
             if create:
                 for statement in index_statements(stored["table_name"], admitted):
-                    connection.execute(_sql(statement))
+                    connection.execute(statement)
         return PgvectorStore(admitted, server, identity, stored["table_name"])
     except BaseException:
         server.close()
@@ -75,7 +72,7 @@ def _prepare(
         )
         stored = cast("Mapping[str, Any]", _entry(connection, spec.name))
         for statement in table_statements(stored["table_name"], spec.dimension):
-            connection.execute(_sql(statement))
+            connection.execute(statement)
     return stored
 
 
@@ -103,11 +100,6 @@ def _entry(connection: "psycopg.Connection[Any]", name: str) -> Mapping[str, Any
         return None
     entry = dict(zip([column.name for column in cursor.description or ()], row, strict=True))
     return {**entry, "table_name": f"stackroom_rows_{entry['collection']}"}
-
-
-def _sql(text: str) -> "LiteralString":
-    """Mark a statement put together here, out of numbered table names and quoted field names, as safe to run."""
-    return cast("LiteralString", text)
 
 
 class _Server:
@@ -189,11 +181,11 @@ class PgvectorStore(VectorStore):
 
     def _run(self, statement: str, values: Sequence[Any] = ()) -> "psycopg.Cursor[Any]":
         with self._server.transaction() as connection:
-            return connection.execute(_sql(statement), values)
+            return connection.execute(statement, values)
 
     def _run_many(self, statement: str, values: Sequence[Sequence[Any]]) -> None:
         with self._server.transaction() as connection, connection.cursor() as cursor:
-            cursor.executemany(_sql(statement), values)
+            cursor.executemany(statement, values)
 
     def _write(self, rows: Sequence[StoredRow]) -> None:
         ordered = sorted(rows, key=lambda row: row.chunk_id)  # two writers lock rows in the same order

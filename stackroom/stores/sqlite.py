@@ -188,12 +188,12 @@ class SqliteStore(VectorStore):
 
     def _search(self, unit: np.ndarray, n: int, canonical: Canonical | None) -> Found:
         self._follow()
-        among = None if canonical is None else self._table.matching(canonical)
+        among = None if canonical is None else self._table.values.matching(canonical)
         nearest = self._index.nearest(unit, n, among)
         return Found(self._table.read([int(number) for number in nearest]), complete=True)
 
     def _scan(self, canonical: Canonical | None, batch_size: int) -> Iterator[list[StoredRow]]:
-        numbers = self._table.all_numbers() if canonical is None else self._table.matching(canonical)
+        numbers = self._table.all_numbers() if canonical is None else self._table.values.matching(canonical)
         for start in range(0, len(numbers), batch_size):
             yield self._table.read([int(number) for number in numbers[start : start + batch_size]])
 

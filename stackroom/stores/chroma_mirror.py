@@ -1,0 +1,167 @@
+"""A copy of metadata and vectors beside a Chroma folder, in a SQLite file, that answers filters.
+
+Chroma looks up a filter row by row in its own database, and its vector index is slow, and not exact, when few rows are
+allowed: with 100,000 rows a filter that lets through one row in ten took 60 to 150 ms, where a query without a filter
+took 3 (measured with chromadb 1.5.9). The copy finds the rows that match, and compares few of them directly.
+
+Chroma stays the truth. Before Chroma is written, the copy is marked as out of step; it is in step again only when the
+same change was written to it as well. A copy that is out of step, or counts other rows than Chroma, is not asked, and
+is made anew from Chroma by the next writer.
+"""
+
+import contextlib
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from stackroom.artefacts import StoredRow
+from stackroom.errors import StoreError
+from stackroom.stores.collection import Identity
+from stackroom.stores.filter_language import Canonical, matches
+from stackroom.stores.sqlite import connect, transaction, translated
+from stackroom.stores.sqlite_rows import RowTable
+
+FILE = "stackroom-rows.sqlite"
+
+_BLOCK = 10_000
+"""Vectors compared at a time; keeps memory below 20 MB at 384 dimensions."""
+_NOISE = 2e-6
+
+
+class ChromaMirror:
+    """The copy of one collection. Used under the lock of its folder."""
+
+    def __init__(self, folder: Path, name: str, identity: Identity, wait_seconds: float) -> None:
+        """Open the file; use :meth:`open` instead."""
+        self._path = folder / FILE
+        self._name = name
+        self._identity = identity
+        self._connection = connect(self._path, wait_seconds)
+        self._table: RowTable | None = None
+        self._changing = False
+
+    @classmethod
+    def open(cls, folder: Path, name: str, identity: Identity, wait_seconds: float) -> "ChromaMirror | None":
+        """Return the copy of a collection; None where there can be none, as in a read-only folder."""
+        try:
+            return cls(folder, name, identity, wait_seconds)
+        except StoreError:
+            return None
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    @property
+    def table(self) -> RowTable:
+        """The rows; only there while the copy is in step."""
+        if self._table is None:
+            raise StoreError(f"{self._path} has no copy of collection {self._name}")
+        return self._table
+
+    def is_in_step(self, total: int) -> bool:
+        """Say whether the copy may be asked, given the number of rows that Chroma counts."""
+        with translated(self._path):
+            found = self._connection.execute(
+                "SELECT collection FROM collections WHERE name = ? AND instance = ? AND version = 1",
+                (self._name, self._identity.instance),
+            ).fetchone()
+            self._table = RowTable(self._connection, int(found[0])) if found else None
+            return self._table is not None and self._table.count(None) == total
+
+    @contextlib.contextmanager
+    def session(self) -> Iterator[None]:
+        """Enclose everything a writer does; what it changed becomes valid at the end."""
+        try:
+            yield
+        except BaseException:
+            if self._changing:
+                self._connection.execute("ROLLBACK")
+            raise
+        else:
+            if self._changing:
+                with translated(self._path):
+                    self._set_version(1)
+                    self._connection.execute("COMMIT")
+        finally:
+            self._changing = False
+
+    def begin(self, total: int, rows: Iterable[Sequence[StoredRow]]) -> None:
+        """Mark the copy as out of step, before Chroma is changed; once in a session.
+
+        Args:
+            total: number of rows that Chroma counts.
+            rows: all rows of Chroma, read only if the copy has to be made anew.
+        """
+        if self._changing:
+            return
+        if not self.is_in_step(total):
+            self._make_anew(rows)
+        with transaction(self._connection, self._path, write=True):
+            self._set_version(0)
+        self._connection.execute("BEGIN IMMEDIATE")
+        self._changing = True
+
+    def _make_anew(self, rows: Iterable[Sequence[StoredRow]]) -> None:
+        with transaction(self._connection, self._path, write=True):
+            self._forget()
+            made = self._connection.execute(
+                "INSERT INTO collections (name, corpus, model, dimension, instance, schema) "
+                "VALUES (:name, :corpus, :model, :dimension, :instance, :schema)",
+                {"name": self._name, **vars(self._identity)},
+            )
+            self._table = RowTable(self._connection, int(made.lastrowid or 0))
+            for batch in rows:
+                self.write(batch)
+
+    def write(self, rows: Sequence[StoredRow]) -> None:
+        """Copy rows that were written to Chroma; their texts are left out."""
+        bare = [StoredRow(row.chunk_id, row.source_id, "", row.metadata, row.vector) for row in rows]
+        with translated(self._path):
+            self.table.write(bare, 0)
+
+    def delete(self, chunk_ids: Sequence[str]) -> None:
+        """Delete rows that were deleted from Chroma."""
+        with translated(self._path):
+            self.table.delete(chunk_ids)
+
+    def drop(self) -> None:
+        """Delete the copy."""
+        with transaction(self._connection, self._path, write=True):
+            self._forget()
+
+    def _forget(self) -> None:
+        for (collection,) in self._connection.execute(
+            "SELECT collection FROM collections WHERE name = ?", (self._name,)
+        ).fetchall():
+            RowTable(self._connection, collection).clear()
+            self._connection.execute("DELETE FROM collections WHERE collection = ?", (collection,))
+
+    def _set_version(self, version: int) -> None:
+        self._connection.execute("UPDATE collections SET version = ? WHERE name = ?", (version, self._name))
+
+    def at_most(self, canonical: Canonical, limit: int) -> int:
+        """Return a number of rows that no fewer than match, counting no further than ``limit``."""
+        with translated(self._path):
+            return self.table.values.at_most(canonical, limit)
+
+    def which_match(self, chunk_ids: Sequence[str], canonical: Canonical) -> list[str]:
+        """Return those of the given rows that match, in their order."""
+        with translated(self._path):
+            metadata = self.table.metadata(chunk_ids)
+        return [chunk_id for chunk_id in chunk_ids if matches(metadata.get(chunk_id, {}), canonical)]
+
+    def nearest(self, unit: np.ndarray, k: int, canonical: Canonical | None) -> list[str]:
+        """Return the chunk ids of the best ``k`` rows that match and of all that may tie with the last; exact."""
+        with translated(self._path):
+            table = self.table
+            numbers = table.all_numbers() if canonical is None else table.values.matching(canonical)
+            kept, scores = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32)
+            for start in range(0, len(numbers), _BLOCK):
+                block, vectors = table.vectors([int(number) for number in numbers[start : start + _BLOCK]])
+                kept, scores = np.concatenate([kept, block]), np.concatenate([scores, vectors @ unit])
+                if len(kept) > k:
+                    good = scores >= np.partition(scores, len(scores) - k)[len(scores) - k] - _NOISE
+                    kept, scores = kept[good], scores[good]
+            return table.chunk_ids([int(number) for number in kept])
