@@ -121,10 +121,23 @@ def _printed(view: DocumentView, title: TitleBlock | None) -> Iterator[Candidate
     region = _region(page, title)
     lines = _best_lines(region)
     names = _names_of(lines)
+    following = parse_names(title.rest) if title.rest else None
+    if following:
+        lines, names = list(title.lines[-1:]), following
+    elif page.converted and not names:
+        lines = region[:1]
+        names = _leading_names(region[0]) if region else []
     if names:
         confidence = 0.8 if len(names) > 1 else 0.7
         if not view.reads_like_a_paper:
             confidence -= 0.35
+        if (
+            page.converted
+            and not following
+            and lines[0] is region[0]
+            and len(split_names(lines[0].marked)) > len(names)
+        ):
+            confidence -= 0.15  # cut out of a longer paragraph, perhaps too short
         yield Candidate([as_written(name) for name in names], "layout", lines[0].where, confidence)
 
 
@@ -216,6 +229,13 @@ def _continues(previous: TextLine, line: TextLine) -> bool:
     open_end = last[0].split()[-1:] and (last[0].split()[-1] in PARTICLES or len(last[0].split()) == 1)
     first = (_pieces(line) or [""])[0]
     return bool(open_end) or (len(first.split()) == 1 and first[:1].isupper())
+
+
+def _leading_names(paragraph: TextLine) -> list[str]:
+    """Return the names with which a paragraph begins: OCR may put authors and affiliations into one."""
+    pieces = [clean_name(piece) for piece in split_names(paragraph.marked)]
+    count = next((number for number, piece in enumerate(pieces) if not is_name(piece)), len(pieces))
+    return pieces[:count]
 
 
 def _names_of(lines: Sequence[TextLine]) -> list[str]:

@@ -28,6 +28,7 @@ PARTICLES = _words(
 _SUFFIXES = frozenset({"jr", "sr", "ii", "iii", "iv"})
 _NOT_NAMES = _words(
     """
+    fig referee referees status peer invited
     university universität université universidad universidade college school department dept institute institut
     instituto laboratory laboratories lab labs center centre hospital faculty division ministry foundation
     corporation company inc ltd gmbh ag academy council agency society association group team street road avenue

@@ -29,8 +29,9 @@ _NOTICE = re.compile(
     r"|^\s*(?:vol(?:ume)?\.?|issue|no\.)\s*\d",
     re.IGNORECASE,
 )
-_VERSION_NOTE = re.compile(r"\s*\[(?:v\d+|version \d+)\s*;.*$", re.IGNORECASE)
-"""What open-review platforms add to a title: ``[version 2; peer review: 2 approved]``."""
+_VERSION_NOTE = re.compile(r"\s*\[(?:v\d+|version \d+)\s*;[^\]]*\]?(?P<rest>.*)$", re.IGNORECASE)
+"""What open-review platforms add to a title: ``[version 2; peer review: 2 approved]``; on pages read by OCR the authors
+may follow in the same paragraph."""
 _NOTE_MARK = re.compile(f"\\s*{MARK_OPEN}(?:[^\\w{MARK_CLOSE}]{{1,3}}|[1a]){MARK_CLOSE}\\s*$")
 _MAX_LINES = 8
 
@@ -42,6 +43,8 @@ class TitleBlock:
     text: str
     lines: tuple[TextLine, ...]
     score: float
+    rest: str = ""
+    """What follows the title in its last line: the authors, where OCR has run them together."""
 
     @property
     def page(self) -> int:
@@ -72,10 +75,12 @@ def title_blocks(view: DocumentView) -> list[TitleBlock]:
 def _page_blocks(view: DocumentView, page: PageView) -> Iterator[TitleBlock]:
     for lines in _groups(page):
         texts = [*(line.text for line in lines[:-1]), _without_note_mark(lines[-1])]
-        text = _VERSION_NOTE.sub("", join_lines(texts, view)).strip()
+        whole = join_lines(texts, view)
+        note = _VERSION_NOTE.search(whole)
+        text, rest = (whole[: note.start()].strip(), note.group("rest").strip()) if note else (whole, "")
         if is_junk_title(text) or _NOTICE.search(text) or _is_number(text):
             continue
-        yield TitleBlock(text, tuple(lines), _score(view, page, lines, text))
+        yield TitleBlock(text, tuple(lines), _score(view, page, lines, text), rest)
 
 
 def _without_note_mark(line: TextLine) -> str:
@@ -88,7 +93,7 @@ def _without_note_mark(line: TextLine) -> str:
 def _groups(page: PageView) -> list[list[TextLine]]:
     """Put lines of one size that follow one another closely into groups."""
     groups: list[list[TextLine]] = []
-    upright = [line for line in page.lines if not line.rotated and squash(line.text)]
+    upright = [line for line in page.lines if not line.rotated and not line.running and squash(line.text)]
     for line in sorted(upright, key=lambda line: (line.top, line.left)):
         if squash(line.text) in SECTION_LABELS:
             continue
@@ -152,7 +157,7 @@ def _score(view: DocumentView, page: PageView, lines: Sequence[TextLine], text: 
     """Say how much a block looks like a title: size first, then length, place, weight and what follows it."""
     size = max(line.size for line in lines)
     score = 2.5 * math.log(max(size, 1.0) / max(view.body_size, 1.0))
-    score += _length_score(len(fold(text).split()))
+    score += _length_score(text)
     top = lines[0].top / page.height
     score -= 0.8 * max(0.0, top - 0.45)
     if lines[0].bold:
@@ -163,13 +168,20 @@ def _score(view: DocumentView, page: PageView, lines: Sequence[TextLine], text: 
         score -= 0.5
     if squash(text) in _journals(view):
         score -= 1.5
-    if _authors_follow(page, lines):
+    followed = _authors_follow(page, lines)
+    if followed:
         # A journal's nameplate is short, and what follows it may read as a name by chance.
         score += 0.6 if len(fold(text).split()) > 3 else 0.2
+    elif size < 1.08 * view.body_size and not lines[0].bold:
+        score -= 1.0  # set like the text around it: the beginning of a letter, a column of a magazine
     return score
 
 
-def _length_score(words: int) -> float:
+def _length_score(text: str) -> float:
+    """Return what speaks against a text as a title because of its length: too short, too long, the end of a sentence."""
+    words = len(fold(text).split())
+    if words <= 3 and text[:1].islower():
+        return -1.5
     if words <= 3:
         return (-1.2, -1.0, -0.6, -0.25)[words]
     return 0.0 if words <= 30 else -0.05 * (words - 30)

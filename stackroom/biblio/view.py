@@ -43,6 +43,8 @@ class TextLine:
     size: float
     bold: bool = False
     rotated: bool = False
+    running: bool = False
+    """The conversion took it for a running header or footer."""
 
     @property
     def where(self) -> dict[str, Any]:
@@ -224,4 +226,5 @@ def _docling_line(item: Mapping[str, Any]) -> TextLine:
         bottom,
         size=round(min(size, bottom - top) * 2) / 2,
         bold=item["label"] in ("title", "section_header"),
+        running=item["label"] in ("page_header", "page_footer"),
     )
