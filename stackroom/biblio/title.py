@@ -178,7 +178,7 @@ def _score(view: DocumentView, page: PageView, lines: Sequence[TextLine], text: 
 
 
 def _length_score(text: str) -> float:
-    """Return what speaks against a text as a title because of its length: too short, too long, the end of a sentence."""
+    """Return what a text's length says against it as a title: too short, too long, the end of a sentence."""
     words = len(fold(text).split())
     if words <= 3 and text[:1].islower():
         return -1.5
