@@ -74,10 +74,11 @@ def extract_entry(
 
 def offline_candidates(view: DocumentView, stem: str) -> dict[str, list[Candidate]]:
     """Return the candidates of every field from the document itself."""
-    titles = title_candidates(view, stem)
+    blocks = title_blocks(view)
+    titles = title_candidates(view, stem, blocks)
     title = best(titles)
     citations = self_citations(view)
-    block = _block_of(view, title)
+    block = _block_of(blocks, title)
     return {
         "title": titles,
         "authors": author_candidates(view, block),
@@ -91,9 +92,8 @@ def offline_candidates(view: DocumentView, stem: str) -> dict[str, list[Candidat
     }
 
 
-def _block_of(view: DocumentView, title: Candidate | None) -> TitleBlock | None:
+def _block_of(blocks: Sequence[TitleBlock], title: Candidate | None) -> TitleBlock | None:
     """Return the lines on which the chosen title is printed, the best-looking lines if it was not found."""
-    blocks = title_blocks(view)
     if title is None:
         return None
     wanted = squash(str(title.value))

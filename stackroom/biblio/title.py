@@ -59,20 +59,21 @@ class TitleBlock:
 
 def is_cover(page: PageView) -> bool:
     """Whether a page is the cover of a repository and not of the work itself."""
-    return len(_COVER.findall(page.text)) >= 1 and page.number == 1
+    return page.number == 1 and _COVER.search(page.text) is not None
 
 
 def title_blocks(view: DocumentView) -> list[TitleBlock]:
     """Return the blocks that may be the title, best first."""
+    journals = _journals(view)
     blocks = [
         replace(block, score=block.score - 0.25 * (page.number - 1) * (not is_cover(view.pages[0])))
         for page in view.front[:2]
-        for block in _page_blocks(view, page)
+        for block in _page_blocks(view, page, journals)
     ]
     return sorted(blocks, key=lambda block: -block.score)
 
 
-def _page_blocks(view: DocumentView, page: PageView) -> Iterator[TitleBlock]:
+def _page_blocks(view: DocumentView, page: PageView, journals: frozenset[str]) -> Iterator[TitleBlock]:
     for lines in _groups(page):
         texts = [*(line.text for line in lines[:-1]), _without_note_mark(lines[-1])]
         whole = join_lines(texts, view)
@@ -80,7 +81,7 @@ def _page_blocks(view: DocumentView, page: PageView) -> Iterator[TitleBlock]:
         text, rest = (whole[: note.start()].strip(), note.group("rest").strip()) if note else (whole, "")
         if is_junk_title(text) or _NOTICE.search(text) or _is_number(text):
             continue
-        yield TitleBlock(text, tuple(lines), _score(view, page, lines, text), rest)
+        yield TitleBlock(text, tuple(lines), _score(view, page, lines, text) - 1.5 * (squash(text) in journals), rest)
 
 
 def _without_note_mark(line: TextLine) -> str:
@@ -166,8 +167,6 @@ def _score(view: DocumentView, page: PageView, lines: Sequence[TextLine], text: 
         score -= 0.4
     if _is_running(view, text):
         score -= 0.5
-    if squash(text) in _journals(view):
-        score -= 1.5
     followed = _authors_follow(page, lines)
     if followed:
         # A journal's nameplate is short, and what follows it may read as a name by chance.
@@ -193,11 +192,11 @@ def _is_running(view: DocumentView, text: str) -> bool:
     return any(squashed in squash(str(row["text"])) for row in view.repeated) and len(fold(text).split()) <= 5
 
 
-def _journals(view: DocumentView) -> set[str]:
+def _journals(view: DocumentView) -> frozenset[str]:
     """Return the journals that running lines and the first page name, squashed: a nameplate is not a title."""
     texts = [str(row["text"]) for row in view.repeated]
     texts += [line.text for page in view.front[:1] for line in page.lines if len(line.text) < 160]
-    return {squash(name) for text in texts for name in journals_in(text)}
+    return frozenset(squash(name) for text in texts for name in journals_in(text))
 
 
 def _authors_follow(page: PageView, lines: Sequence[TextLine]) -> bool:
@@ -208,14 +207,15 @@ def _authors_follow(page: PageView, lines: Sequence[TextLine]) -> bool:
     return any(parse_names(line.marked) for line in below[:4] if line.size <= size)
 
 
-def title_candidates(view: DocumentView, stem: str) -> list[Candidate]:
+def title_candidates(view: DocumentView, stem: str, blocks: Sequence[TitleBlock] | None = None) -> list[Candidate]:
     """Return the candidates for the title.
 
     Args:
         view: the document.
         stem: the file's name without suffix.
+        blocks: of :func:`title_blocks`, where the caller has them.
     """
-    blocks = title_blocks(view)
+    blocks = title_blocks(view) if blocks is None else blocks
     candidates = [*_metadata_titles(view, stem), *_docling_titles(view, stem)]
     for rank, block in enumerate(blocks[:4]):
         confidence = max(0.2, min(0.86, 0.62 + 0.14 * block.score) - 0.15 * rank)

@@ -2,7 +2,7 @@
 """Authors: the lines below the title that read as names, and metadata that the pages bear out."""
 
 import pytest
-from pages import BODY, line, signals
+from imaginary_papers import BODY, line, signals
 
 from stackroom.biblio.authors import split_author_text
 from stackroom.biblio.candidates import best

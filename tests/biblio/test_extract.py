@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from pages import BODY, line, signals
+from imaginary_papers import BODY, line, signals
 
 from stackroom.biblio.extract import extract_entry, merge_tiers
 from stackroom.biblio.lookup import Found, NotFound, Record, Unavailable

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from pages import BODY, line, signals
+from imaginary_papers import BODY, line, signals
 
 from stackroom.biblio.candidates import best
 from stackroom.biblio.details import chunk_heading_title, split_keywords

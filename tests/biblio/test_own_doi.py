@@ -5,7 +5,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pages import BODY, line, signals
+from imaginary_papers import BODY, line, signals
 
 from stackroom.biblio.candidates import best
 from stackroom.biblio.doi_text import (

@@ -6,7 +6,7 @@ import time
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pages import line, signals
+from imaginary_papers import line, signals
 
 from stackroom.biblio.extract import extract_entry
 from stackroom.config import MetadataSettings

@@ -1,7 +1,7 @@
 """The title: the largest plausible lines, and metadata that the pages bear out."""
 
 import pytest
-from pages import BODY, line, signals
+from imaginary_papers import BODY, line, signals
 
 from stackroom.biblio.candidates import best
 from stackroom.biblio.title import join_lines, title_candidates
