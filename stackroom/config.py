@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar, get_args
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from stackroom.atomic import write_text
 from stackroom.errors import ConfigError
@@ -26,6 +26,7 @@ ADDED_CORPORA_FILE = "corpora.json"
 CORPUS_NAME = re.compile(r"[a-z][a-z0-9_]{1,39}")
 _Model = TypeVar("_Model", bound=BaseModel)
 STORE_SCHEMES = ("chroma", "qdrant", "pgvector", "sqlite", "memory")
+StoreUri = Annotated[str, AfterValidator(lambda uri: check_store_uri(uri))]
 
 
 class Section(BaseModel):
@@ -265,20 +266,16 @@ class RecordSettings(Section):
     """Glob patterns of files to take, relative to the folder."""
     exclude: tuple[str, ...] = ()
     """Glob patterns of files to leave out."""
-    collection_prefix: str = Field(default="processed", min_length=1)
+    collection_prefix: str = Field(default="processed", pattern="^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$")
     """First part of the names of the collections; the document type is the second."""
     doc_type_override: str | None = None
     """Document type of all records, whatever they say themselves."""
     component_register: Path | None = None
     """JSON file: equipment id to list of component ids."""
-    vector_store: str | None = None
+    vector_store: StoreUri | None = None
     """Store URI; unset means a Chroma folder inside the state folder."""
     embedder: EmbedderSettings = EmbedderSettings()
-
-    @field_validator("vector_store")
-    @classmethod
-    def _store_uri(cls, value: str | None) -> str | None:
-        return None if value is None else check_store_uri(value)
+    bm25: Bm25Settings = Bm25Settings()
 
 
 class Tuning(Section):
@@ -291,13 +288,8 @@ class Tuning(Section):
     metadata: MetadataSettings = MetadataSettings()
     bm25: Bm25Settings = Bm25Settings()
     retrieval: RetrievalSettings = RetrievalSettings()
-    vector_store: str | None = None
+    vector_store: StoreUri | None = None
     """Store URI; unset means a Chroma folder inside the state folder."""
-
-    @field_validator("vector_store")
-    @classmethod
-    def _store_uri(cls, value: str | None) -> str | None:
-        return None if value is None else check_store_uri(value)
 
 
 class Corpus(Tuning):
@@ -386,7 +378,10 @@ def load_config(project_folder: Path, environment: Mapping[str, str] | None = No
         corpora.setdefault(name, added)
     merged = {name: _corpus(name, body, defaults, project_folder, environment, path) for name, body in corpora.items()}
     records = {
-        name: _with_folder(body, f"records.{name}", project_folder, path)
+        name: _with_defaults(
+            _with_folder(body, f"records.{name}", project_folder, path),
+            {key: value for key, value in defaults.items() if key in RecordSettings.model_fields},
+        )
         for name, body in (raw.pop("records", None) or {}).items()
     }
     return _validate(
@@ -466,6 +461,10 @@ def _corpus(
     store = environment.get(f"STACKROOM_STORE_{name.upper()}")
     if store:
         merged["vector_store"] = store
+    return _with_defaults(merged, defaults)
+
+
+def _with_defaults(merged: dict[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
     for section, values in defaults.items():
         if isinstance(values, dict):
             merged[section] = {**values, **(merged.get(section) or {})}

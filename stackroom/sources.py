@@ -66,6 +66,11 @@ class Scan:
     """Left out, and somebody should know: unreadable folders, broken links, names that are not UTF-8, two names that
     are one after Unicode normalisation."""
 
+    def hides(self, source: str) -> bool:
+        """Return whether a source lies where the scan could not look, so that its absence means nothing."""
+        paths = (problem.path for problem in self.problems)
+        return any(source == path or source.startswith(f"{path}/") for path in paths)
+
 
 @dataclass
 class _Sorter:
@@ -73,6 +78,7 @@ class _Sorter:
 
     include: PathPatterns
     exclude: PathPatterns
+    every_type: bool = False
     files: dict[str, SourceFile] = field(default_factory=dict)
     skipped: list[Skipped] = field(default_factory=list)
     problems: list[Skipped] = field(default_factory=list)
@@ -99,6 +105,8 @@ class _Sorter:
             return "not among the included patterns"
         if self.exclude.match(identity):
             return _EXCLUDED
+        if self.every_type:
+            return None
         name = identity.rpartition("/")[2]
         media = declared_media(name)
         if media in RECORDINGS:
@@ -120,6 +128,7 @@ def scan_folder(
     include: Sequence[str] = ("**/*",),
     exclude: Sequence[str] = (),
     skip_folders: Collection[Path] = (),
+    every_type: bool = False,
 ) -> Scan:
     """Find the sources of a folder.
 
@@ -128,6 +137,7 @@ def scan_folder(
         include: patterns of files to take, relative to the folder; see :mod:`stackroom.path_patterns`.
         exclude: patterns of files to leave out; one that matches a folder leaves out all of it.
         skip_folders: folders of stores and state that may lie inside.
+        every_type: take every file the patterns name, also those that are no documents.
 
     Raises:
         SourceError: the folder is missing or cannot be listed.
@@ -136,7 +146,7 @@ def scan_folder(
     if not folder.is_dir():
         raise SourceError(f"{folder} is not an existing folder; check that the disk is mounted and the path is right")
     excluded = PathPatterns(exclude)
-    sorter = _Sorter(PathPatterns(include), excluded)
+    sorter = _Sorter(PathPatterns(include), excluded, every_type)
 
     def judge(relative: str, name: str, is_folder: bool) -> str | None:
         if not is_folder:

@@ -61,7 +61,9 @@ class Fused:
     """Chunks of the same content that were folded into this one."""
 
 
-def fuse(lists: Sequence[RankedList], method: str, dense_weight: float) -> list[Fused]:
+def fuse(
+    lists: Sequence[RankedList], method: str, dense_weight: float, rrf_weights: Mapping[Side, float] | None = None
+) -> list[Fused]:
     """Return every chunk of the lists once, best first.
 
     Equal scores are ordered by corpus, source and chunk, so that the same question always gives the same order.
@@ -71,8 +73,9 @@ def fuse(lists: Sequence[RankedList], method: str, dense_weight: float) -> list[
         method: ``convex`` or ``rrf``.
         dense_weight: weight of the dense side under ``convex``; when one side has no hits at all the other counts
             fully.
+        rrf_weights: weight of each side under ``rrf``; 1 where it is not given.
     """
-    parts = _convex_parts(lists, dense_weight) if method == "convex" else _rrf_parts(lists)
+    parts = _convex_parts(lists, dense_weight) if method == "convex" else _rrf_parts(lists, rrf_weights or {})
     collected: dict[tuple[str, str], tuple[StoreHit, dict[Side, Part]]] = {}
     for ranked, row in zip(lists, parts, strict=True):
         for hit, part in zip(ranked.hits, row, strict=True):
@@ -124,14 +127,18 @@ def cap_per_source(ranked: Sequence[Fused], most: int | None) -> list[Fused]:
     return kept
 
 
-def _rrf_parts(lists: Sequence[RankedList]) -> list[list[Part]]:
-    return [
-        [
-            Part(rank, hit.score, None, 1.0, points)
-            for rank, (hit, points) in enumerate(zip(ranked.hits, rrf_points(len(ranked.hits)), strict=True), start=1)
-        ]
-        for ranked in lists
-    ]
+def _rrf_parts(lists: Sequence[RankedList], weights: Mapping[Side, float]) -> list[list[Part]]:
+    parts = []
+    for ranked in lists:
+        weight = weights.get(ranked.side, 1.0)
+        points = rrf_points(len(ranked.hits), weight)
+        parts.append(
+            [
+                Part(rank, hit.score, None, weight, value)
+                for rank, (hit, value) in enumerate(zip(ranked.hits, points, strict=True), start=1)
+            ]
+        )
+    return parts
 
 
 def _convex_parts(lists: Sequence[RankedList], dense_weight: float) -> list[list[Part]]:
@@ -159,4 +166,5 @@ def _join(known: Part, part: Part, method: str) -> Part:
     """Join what two stores of one side say: ranks add up under ``rrf``, the better score counts under ``convex``."""
     if method == "convex":
         return known if known.points >= part.points else part
-    return Part(min(known.rank, part.rank), max(known.score, part.score), None, 1.0, known.points + part.points)
+    rank, score = min(known.rank, part.rank), max(known.score, part.score)
+    return Part(rank, score, None, known.weight, known.points + part.points)

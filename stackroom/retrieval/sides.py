@@ -7,11 +7,12 @@ import sqlite3
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from stackroom.config import Config, EmbedderSettings
+from stackroom.config import Config, EmbedderSettings, FilterField
 from stackroom.embedding import Embedder, open_embedder
 from stackroom.errors import StackroomError, StoreNotFoundError
 from stackroom.retrieval.fusion import RankedList
@@ -63,19 +64,33 @@ class Embedders:
             self._open.clear()
 
 
-class CorpusSides:
-    """The stores of one corpus. Safe between threads."""
+@dataclass(frozen=True)
+class Places:
+    """Where the two sides are."""
 
-    def __init__(self, config: Config, corpus: str, embedders: Embedders) -> None:
+    store_uri: str
+    index_folder: Path
+    collection: str | None = None
+    """Name of the vector collection; None to form it from the name of the sides and the model's key."""
+    filter_fields: tuple[FilterField, ...] = ()
+
+
+class StoreSides:
+    """A vector store and the keyword index beside it. Safe between threads."""
+
+    def __init__(self, name: str, places: Places, embedder: EmbedderSettings, embedders: Embedders) -> None:
         """Name the stores; nothing is opened yet.
 
-        Raises:
-            ConfigError: there is no such corpus.
+        Args:
+            name: what the sides are called in rankings and warnings, and what the collection is named after.
+            places: where they are.
+            embedder: settings of the model that the collection was written with.
+            embedders: opened models, shared with others.
         """
-        self.corpus = corpus
-        self.settings = config.corpus(corpus)
-        self._uri = config.vector_store_uri(corpus)
-        self._index_folder = StateFolder(config.state_folder).bm25_index(corpus)
+        self.corpus = name
+        self._places = places
+        self._index_folder = places.index_folder
+        self._embedder_settings = embedder
         self._embedders = embedders
         self._lock = threading.RLock()
         self._store: VectorStore | None = None
@@ -92,7 +107,7 @@ class CorpusSides:
         """
         scale = "dense"
         try:
-            embedder = self._embedders.get(self.settings.embedder)
+            embedder = self._embedders.get(self._embedder_settings)
             scale = embedder.identity.key
             store = self.store(embedder)
             if scale not in vectors:
@@ -135,13 +150,13 @@ class CorpusSides:
             if self._store is None:
                 identity = embedder.identity
                 spec = CollectionSpec(
-                    collection_name(self.corpus, identity.key),
+                    self._places.collection or collection_name(self.corpus, identity.key),
                     self.corpus,
                     identity.key,
                     identity.dimension,
-                    self.settings.filter_fields,
+                    self._places.filter_fields,
                 )
-                self._store = open_store(self._uri, spec, create=False)
+                self._store = open_store(self._places.store_uri, spec, create=False)
             return self._store
 
     def index(self) -> KeywordIndex:
@@ -174,3 +189,21 @@ class CorpusSides:
     ) -> SideAnswer:
         told = None if problem is None else f"{self.corpus}: {problem}"
         return SideAnswer(RankedList(self.corpus, side, scale, hits), told, absent)
+
+
+class CorpusSides(StoreSides):
+    """The stores of one corpus. Safe between threads."""
+
+    def __init__(self, config: Config, corpus: str, embedders: Embedders) -> None:
+        """Name the stores; nothing is opened yet.
+
+        Raises:
+            ConfigError: there is no such corpus.
+        """
+        self.settings = config.corpus(corpus)
+        places = Places(
+            config.vector_store_uri(corpus),
+            StateFolder(config.state_folder).bm25_index(corpus),
+            filter_fields=self.settings.filter_fields,
+        )
+        super().__init__(corpus, places, self.settings.embedder, embedders)

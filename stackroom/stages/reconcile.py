@@ -7,12 +7,6 @@ from stackroom.stages.bench import Bench
 from stackroom.stages.verdict import revision, settings_digest
 
 
-def _hidden(bench: Bench, source_id: str) -> bool:
-    """Return whether a source lies where the scan could not look, so that its absence means nothing."""
-    problems = (problem.path for problem in bench.scan.problems)
-    return any(source_id == path or source_id.startswith(f"{path}/") for path in problems)
-
-
 def plan_corpus(
     bench: Bench,
     *,
@@ -38,7 +32,7 @@ def plan_corpus(
     known = bench.ledger.sources(bench.name)
     return plan(
         {source: revision(bench, source, digest, settings) for source, digest in hashes.items()},
-        [state for state in known if state.source_id in hashes or not _hidden(bench, state.source_id)],
+        [state for state in known if state.source_id in hashes or not bench.scan.hides(state.source_id)],
         force=force,
         retry_quarantined=retry_quarantined,
         confirm_deletions=confirm_deletions,

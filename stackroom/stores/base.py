@@ -7,7 +7,7 @@ underscored ones at the end of :class:`VectorStore`; it never sees a row that wa
 import importlib
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from itertools import islice
 from types import TracebackType
@@ -156,6 +156,14 @@ class VectorStore(ABC):
         """Delete all rows of a source and return how many there were."""
         with self._lock, self._writing():
             ids = self._ids(source_id)
+            self._delete_all(ids)
+        return len(ids)
+
+    @final
+    def delete_rows(self, source_id: str, chunk_ids: Collection[str]) -> int:
+        """Delete some rows of a source and return how many of them there were."""
+        with self._lock, self._writing():
+            ids = self._ids(source_id).intersection(chunk_ids)
             self._delete_all(ids)
         return len(ids)
 
