@@ -247,19 +247,20 @@ class MirroredChromaStore(ChromaStore):
         total = self._copied_rows()
         if total is None:
             return super()._search(unit, n, canonical)
-        few = total if canonical is None else min(total, self._mirror.at_most(canonical, total // 4 + _COMPARED))
+        matching = None if canonical is None else self._mirror.matching(canonical)
+        few = total if matching is None else len(matching)
         if few > _COMPARED:
-            if canonical is None:
+            if matching is None:
                 return super()._search(unit, n, None)
-            likely = self._likely(unit, min(_MOST_ASKED, 4 * n * total // few), canonical)
+            likely = self._likely(unit, min(_MOST_ASKED, 3 * n * total // few), matching)
             if len(likely) >= n:
                 return Found(self._read_ids(likely[:n]))
-        return Found(self._read_ids(self._mirror.nearest(unit, n, canonical)), complete=True)
+        return Found(self._read_ids(self._mirror.nearest(unit, n, matching)), complete=True)
 
-    def _likely(self, unit: np.ndarray, n: int, canonical: Canonical) -> list[str]:
+    def _likely(self, unit: np.ndarray, n: int, matching: np.ndarray) -> list[str]:
         """Return the chunk ids of those of the ``n`` most similar rows that match, best first."""
         found: Any = self._collection.query(query_embeddings=[unit], n_results=n, include=[])
-        return self._mirror.which_match(found["ids"][0], canonical)
+        return self._mirror.which_are(found["ids"][0], matching)
 
     def _ids(self, source_id: str) -> set[str]:
         return super()._ids(source_id) if self._copied_rows() is None else self._mirror.table.ids(source_id)

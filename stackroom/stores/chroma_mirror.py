@@ -18,9 +18,10 @@ import numpy as np
 from stackroom.artefacts import StoredRow
 from stackroom.errors import StoreError
 from stackroom.stores.collection import Identity
-from stackroom.stores.filter_language import Canonical, matches
+from stackroom.stores.filter_language import Canonical
 from stackroom.stores.sqlite import connect, transaction, translated
-from stackroom.stores.sqlite_rows import RowTable
+from stackroom.stores.sqlite_columns import FilterColumns
+from stackroom.stores.sqlite_rows import Rows, RowTable, make_collection
 
 FILE = "stackroom-rows.sqlite"
 
@@ -39,6 +40,7 @@ class ChromaMirror:
         self._identity = identity
         self._connection = connect(self._path, wait_seconds)
         self._table: RowTable | None = None
+        self._columns = FilterColumns(RowTable(self._connection, 0))
         self._changing = False
 
     @classmethod
@@ -64,11 +66,17 @@ class ChromaMirror:
         """Say whether the copy may be asked, given the number of rows that Chroma counts."""
         with translated(self._path):
             found = self._connection.execute(
-                "SELECT collection FROM collections WHERE name = ? AND instance = ? AND version = 1",
+                "SELECT collection FROM collections WHERE name = ? AND instance = ? AND in_step",
                 (self._name, self._identity.instance),
             ).fetchone()
-            self._table = RowTable(self._connection, int(found[0])) if found else None
-            return self._table is not None and self._table.count(None) == total
+            if found:
+                self._use(int(found[0]))
+            return self._table is not None and bool(found) and self._table.count(None) == total
+
+    def _use(self, collection: int) -> None:
+        if self._table is None or self._table.collection != collection:
+            self._table = RowTable(self._connection, collection)
+            self._columns = FilterColumns(self._table)
 
     @contextlib.contextmanager
     def session(self) -> Iterator[None]:
@@ -82,7 +90,7 @@ class ChromaMirror:
         else:
             if self._changing:
                 with translated(self._path):
-                    self._set_version(1)
+                    self._note(in_step=True)
                     self._connection.execute("COMMIT")
         finally:
             self._changing = False
@@ -99,19 +107,14 @@ class ChromaMirror:
         if not self.is_in_step(total):
             self._make_anew(rows)
         with transaction(self._connection, self._path, write=True):
-            self._set_version(0)
+            self._note(in_step=False)
         self._connection.execute("BEGIN IMMEDIATE")
         self._changing = True
 
     def _make_anew(self, rows: Iterable[Sequence[StoredRow]]) -> None:
         with transaction(self._connection, self._path, write=True):
             self._forget()
-            made = self._connection.execute(
-                "INSERT INTO collections (name, corpus, model, dimension, instance, schema) "
-                "VALUES (:name, :corpus, :model, :dimension, :instance, :schema)",
-                {"name": self._name, **vars(self._identity)},
-            )
-            self._table = RowTable(self._connection, int(made.lastrowid or 0))
+            self._use(make_collection(self._connection, self._name, self._identity))
             for batch in rows:
                 self.write(batch)
 
@@ -119,7 +122,7 @@ class ChromaMirror:
         """Copy rows that were written to Chroma; their texts are left out."""
         bare = [StoredRow(row.chunk_id, row.source_id, "", row.metadata, row.vector) for row in rows]
         with translated(self._path):
-            self.table.write(bare, 0)
+            self.table.write(bare)
 
     def delete(self, chunk_ids: Sequence[str]) -> None:
         """Delete rows that were deleted from Chroma."""
@@ -138,25 +141,26 @@ class ChromaMirror:
             RowTable(self._connection, collection).clear()
             self._connection.execute("DELETE FROM collections WHERE collection = ?", (collection,))
 
-    def _set_version(self, version: int) -> None:
-        self._connection.execute("UPDATE collections SET version = ? WHERE name = ?", (version, self._name))
+    def _note(self, in_step: bool) -> None:
+        self._connection.execute("UPDATE collections SET in_step = ? WHERE name = ?", (in_step, self._name))
 
-    def at_most(self, canonical: Canonical, limit: int) -> int:
-        """Return a number of rows that no fewer than match, counting no further than ``limit``."""
+    def matching(self, canonical: Canonical) -> Rows:
+        """Return the row numbers of the rows that match."""
         with translated(self._path):
-            return self.table.values.at_most(canonical, limit)
+            return self._columns.matching(canonical)
 
-    def which_match(self, chunk_ids: Sequence[str], canonical: Canonical) -> list[str]:
-        """Return those of the given rows that match, in their order."""
+    def which_are(self, chunk_ids: Sequence[str], numbers: Rows) -> list[str]:
+        """Return those of the given rows whose row numbers are among the given ones, in their order."""
         with translated(self._path):
-            metadata = self.table.metadata(chunk_ids)
-        return [chunk_id for chunk_id in chunk_ids if matches(metadata.get(chunk_id, {}), canonical)]
+            number_of = self.table.numbers_of(chunk_ids)
+        wanted = np.isin(np.array([number_of.get(chunk_id, -1) for chunk_id in chunk_ids]), numbers)
+        return [chunk_id for chunk_id, is_wanted in zip(chunk_ids, wanted, strict=True) if is_wanted]
 
-    def nearest(self, unit: np.ndarray, k: int, canonical: Canonical | None) -> list[str]:
-        """Return the chunk ids of the best ``k`` rows that match and of all that may tie with the last; exact."""
+    def nearest(self, unit: np.ndarray, k: int, numbers: Rows | None) -> list[str]:
+        """Return the chunk ids of the best ``k`` of the given rows (None: all) and of all that may tie."""
         with translated(self._path):
             table = self.table
-            numbers = table.all_numbers() if canonical is None else table.values.matching(canonical)
+            numbers = table.numbers_since(0) if numbers is None else numbers
             kept, scores = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32)
             for start in range(0, len(numbers), _BLOCK):
                 block, vectors = table.vectors([int(number) for number in numbers[start : start + _BLOCK]])

@@ -83,7 +83,7 @@ class ScanIndex:
         everything = self._matrix[: self._used]
         if slots is None:
             return np.asarray(everything @ unit)
-        if len(slots) * 4 > self._used:  # copying most of the matrix costs more than comparing all of it
+        if len(slots) * 16 > self._used:  # picking rows one by one costs more than comparing all of them
             return np.asarray((everything @ unit)[slots])
         return np.asarray(everything[slots] @ unit)
 

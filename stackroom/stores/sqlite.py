@@ -19,7 +19,8 @@ from stackroom.stores.base import VectorStore
 from stackroom.stores.collection import CollectionSpec, Found, Identity, missing
 from stackroom.stores.filter_language import Canonical
 from stackroom.stores.scan_index import ScanIndex
-from stackroom.stores.sqlite_rows import TABLES, RowTable
+from stackroom.stores.sqlite_columns import FilterColumns
+from stackroom.stores.sqlite_rows import TABLES, RowTable, Version, make_collection
 
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 
@@ -34,7 +35,7 @@ def open_collection(location: str, spec: CollectionSpec, create: bool, wait_seco
         with transaction(connection, path, write=create):
             stored = _collection_row(connection, spec.name)
             if stored is None:
-                _make_collection(connection, spec, create, path)
+                _make(connection, spec, create, path)
                 stored = _collection_row(connection, spec.name)
         identity = Identity.read(spec.name, stored)
         return SqliteStore(identity.admit(spec), path, connection, identity, int((stored or {})["collection"]))
@@ -98,15 +99,10 @@ def translated(path: Path) -> Iterator[None]:
         raise StoreError(f"{path} cannot be used: {error}") from error
 
 
-def _make_collection(connection: sqlite3.Connection, spec: CollectionSpec, create: bool, path: Path) -> None:
+def _make(connection: sqlite3.Connection, spec: CollectionSpec, create: bool, path: Path) -> None:
     if not create:
         raise missing(spec.name, str(path))
-    made = vars(Identity.new(spec))
-    connection.execute(
-        "INSERT INTO collections (name, corpus, model, dimension, instance, schema) "
-        "VALUES (:name, :corpus, :model, :dimension, :instance, :schema)",
-        {"name": spec.name, **made},
-    )
+    make_collection(connection, spec.name, Identity.new(spec))
 
 
 def _collection_row(connection: sqlite3.Connection, name: str) -> Mapping[str, Any] | None:
@@ -130,8 +126,9 @@ class SqliteStore(VectorStore):
         self._collection = collection
         self._table = RowTable(connection, collection)
         self._index = ScanIndex(spec.dimension)
-        self._seen = (0, 0)
-        """Version and last deletion that the index has followed."""
+        self._columns = FilterColumns(self._table)
+        self._seen = Version(0, 0)
+        """Version that the matrix has followed."""
 
     @property
     def instance(self) -> str:
@@ -150,50 +147,39 @@ class SqliteStore(VectorStore):
             self._version()
             yield
 
-    def _version(self) -> tuple[int, int]:
-        """Return the collection's version and that of its last deletion."""
-        found = self._connection.execute(
-            "SELECT version, deleted_in FROM collections WHERE collection = ? AND instance = ?",
-            (self._collection, self.instance),
-        ).fetchone()
-        if found is None:
+    def _version(self) -> Version:
+        now = self._table.version()
+        if now is None:
             raise StoreNotFoundError(f"collection {self.spec.name} was dropped from {self._path}")
-        return int(found[0]), int(found[1])
-
-    def _next_version(self, deletes: bool = False) -> int:
-        column = ", deleted_in = version + 1" if deletes else ""
-        statement = f"UPDATE collections SET version = version + 1{column} WHERE collection = ?"  # noqa: S608
-        self._connection.execute(statement, (self._collection,))
-        return self._version()[0]
+        return now
 
     def _follow(self) -> None:
         """Bring the matrix up to what the transaction sees."""
         now = self._version()
         if now == self._seen:
             return
-        if now[1] != self._seen[1]:
-            self._index.drop(np.setdiff1d(self._index.rows, self._table.all_numbers()))
-        self._index.put(*self._table.changed_since(self._seen[0]))
+        if now.deleted_in != self._seen.deleted_in:
+            self._index.drop(np.setdiff1d(self._index.rows, self._table.numbers_since(0)))
+        self._index.put(*self._table.vectors_since(self._seen.version))
         self._seen = now
 
     def _write(self, rows: Sequence[StoredRow]) -> None:
-        self._table.write(rows, self._next_version())
+        self._table.write(rows)
 
     def _rewrite(self, rows: Sequence[StoredRow]) -> None:
         self._table.rewrite(rows)
 
     def _delete(self, ids: Sequence[str]) -> None:
-        self._next_version(deletes=True)
         self._table.delete(ids)
 
     def _search(self, unit: np.ndarray, n: int, canonical: Canonical | None) -> Found:
         self._follow()
-        among = None if canonical is None else self._table.values.matching(canonical)
+        among = None if canonical is None else self._columns.matching(canonical)
         nearest = self._index.nearest(unit, n, among)
         return Found(self._table.read([int(number) for number in nearest]), complete=True)
 
     def _scan(self, canonical: Canonical | None, batch_size: int) -> Iterator[list[StoredRow]]:
-        numbers = self._table.all_numbers() if canonical is None else self._table.values.matching(canonical)
+        numbers = self._table.numbers_since(0) if canonical is None else self._columns.matching(canonical)
         for start in range(0, len(numbers), batch_size):
             yield self._table.read([int(number) for number in numbers[start : start + batch_size]])
 
