@@ -17,7 +17,7 @@ from stackroom.chunking.packing import pack
 from stackroom.chunking.provenance import pages_of
 from stackroom.chunking.walk import Walk
 
-CHUNKER_VERSION = 1
+CHUNKER_VERSION = 2
 """Raised whenever :func:`chunk_document` gives other chunks for any document."""
 
 MINIMUM_TOKENS = 16

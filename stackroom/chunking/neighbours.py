@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from stackroom.chunking.headings import Headed
 from stackroom.chunking.model import Piece, join
+from stackroom.chunking.provenance import pages_of
 from stackroom.text import normalize_text
 
 LEAD_IN_CHARACTERS = 100
@@ -14,6 +15,8 @@ LOOK_AHEAD = 4
 """How many pieces after a broken word its rest is looked for; footnotes and figures come between columns."""
 
 _BROKEN_END = re.compile(r"[^\W\d_]{2}[-\u2010]$")
+
+_WORD = re.compile(r"[^\W\d_]{3,}")
 
 
 def mended(headed: Sequence[Headed]) -> list[Headed]:
@@ -59,9 +62,12 @@ def _rest_of(headed: Sequence[Headed], index: int) -> int | None:
 
 
 def _leads_in(line: Piece, table: Piece) -> bool:
-    has_caption = table.table is not None and table.table.caption
-    is_short_text = line.kind == "text" and line.group is None and len(line.text) <= LEAD_IN_CHARACTERS
-    return table.kind == "table" and is_short_text and not has_caption and not line.text.endswith(tuple(".!?;,-"))
+    if table.kind != "table" or line.kind != "text" or line.group is not None:
+        return False
+    has_caption = table.table is not None and bool(table.table.caption)
+    is_line = len(line.text) <= LEAD_IN_CHARACTERS and not line.text.endswith(tuple(".!?;,-"))
+    has_words = len(_WORD.findall(line.text)) > 1  # a page number is no caption
+    return is_line and has_words and not has_caption and pages_of(line.spans) == pages_of(table.spans)
 
 
 def _captioned(piece: Piece, line: Piece) -> Piece:

@@ -13,8 +13,8 @@ from stackroom.chunking.tables import header_lines, row_line
 
 REPEATED_SHARE = 1 / 8
 """Most of the room that a caption or a row label may take to be repeated in every part."""
-HEAD_SHARE = 1 / 4
-"""Most of the room one column's heading may take in the repeated header; a longer one is cut there."""
+HEAD_SHARE = 1 / 2
+"""Most of the room the headings of two to four columns may take together; a heading longer than its part is cut."""
 TYPICAL_ROW = 0.9
 """Columns are grouped so that this share of the rows fits; longer rows become plain text."""
 
@@ -35,21 +35,28 @@ class _Splitter:
         self._room = budget.room
         self._table = table
         self._heads = [self._short_head(head) for head in table.header]
-        repeats = bool(table.caption) and budget.size(table.caption) <= self._room * REPEATED_SHARE
-        self._repeated = f"{table.caption}\n" if repeats else ""
+        self._repeated = self._short_caption()
 
     def parts(self) -> Iterator[str]:
         table = self._table
-        shortened = self._heads != list(table.header)
-        if shortened or not self._repeated:
-            yield from self._plain(stack((table.caption, *(table.header if shortened else ()))))
+        heads_cut = self._heads != list(table.header)
+        if heads_cut or self._repeated != table.caption:
+            yield from self._plain(stack((table.caption, *(table.header if heads_cut else ()))))
         for index, columns in enumerate(self._column_groups()):
             yield from self._rows(columns, is_first=index == 0)
         if table.notes:
             yield from self._plain(table.notes)
 
+    def _short_caption(self) -> str:
+        """Return the caption, or its first words, to stand above every part."""
+        caption, limit = self._table.caption, self._room * REPEATED_SHARE
+        if self._budget.size(caption) <= limit:
+            return caption
+        start = longest_start(caption, lambda text: self._budget.size(f"{text}...") <= limit)
+        return f"{start}..." if start else ""
+
     def _short_head(self, head: str) -> str:
-        limit = max(1, int(self._room * HEAD_SHARE))
+        limit = max(1, int(self._room * HEAD_SHARE / min(4, len(self._table.header))))
         if self._budget.size(head) <= limit:
             return head
         start = longest_start(head, lambda text: self._budget.size(f"{text}...") <= limit)
@@ -58,7 +65,7 @@ class _Splitter:
     def _column_groups(self) -> list[list[int]]:
         """Return the columns of each part; the first column goes along as a label where it is narrow."""
         everything = list(range(len(self._heads)))
-        header_size = self._budget.size(self._repeated + header_lines(self._heads))
+        header_size = self._budget.size(self._above(header_lines(self._heads)))
         sizes = sorted(self._budget.size(row_line(row)) for row in self._table.rows)
         if header_size + (sizes[int((len(sizes) - 1) * TYPICAL_ROW)] if sizes else 0) <= self._room:
             return [everything]
@@ -81,7 +88,7 @@ class _Splitter:
         return self._budget.size(self._heads[column]) + typical + 4
 
     def _rows(self, columns: Sequence[int], is_first: bool) -> Iterator[str]:
-        head = self._repeated + header_lines([self._heads[column] for column in columns])
+        head = self._above(header_lines([self._heads[column] for column in columns]))
         rows = [[row[column] for column in columns] for row in self._table.rows]
         if not is_first:  # rows that say nothing in these columns; their labels stand in the first part
             label = 1 if columns[0] == 0 else 0
@@ -115,7 +122,10 @@ class _Splitter:
             lines = (
                 f"{name}: {cell}" if name and cell else name or cell for name, cell in zip(names, cells, strict=True)
             )
-            yield from self._plain(stack((self._repeated.rstrip(), *lines)))
+            yield from self._plain(stack((self._repeated, *lines)))
+
+    def _above(self, header: str) -> str:
+        return stack((self._repeated, header))
 
     def _plain(self, text: str) -> Iterator[str]:
         for start, end in split_text(text, self._budget.size, self._budget.fits, self._room):

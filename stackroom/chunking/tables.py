@@ -25,6 +25,8 @@ class FoundTable:
     text: str
     header: tuple[str, ...] | None = None
     rows: tuple[tuple[str, ...], ...] = ()
+    title: str = ""
+    """Text of a first row that spans all columns."""
     used: frozenset[str] = frozenset()
     """References of the items whose text stands in the cells."""
     is_container: bool = False
@@ -32,7 +34,7 @@ class FoundTable:
 
     def as_table(self, caption: str, notes: str) -> Table:
         """Return it with what stands around it."""
-        return Table(self.header or (), self.rows, caption, notes)
+        return Table(self.header or (), self.rows, stack((caption, self.title)), notes)
 
 
 def read_table(item: TableItem, document: DoclingDocument, clean: Clean) -> FoundTable:
@@ -45,21 +47,22 @@ def read_table(item: TableItem, document: DoclingDocument, clean: Clean) -> Foun
         return FoundTable("", is_container=True)
     used: set[str] = set()
     reader = _CellReader(document, clean, used)
-    rows = [[reader.text(cell) for cell in row] for row in item.data.grid]
-    header, body = _without_blanks(*_header_and_body(item.data, rows))
-    if not any(any(row) for row in (header, *body)):
+    grid = item.data.grid
+    rows = [[reader.text(cell) for cell in row] for row in grid]
+    title, header, body = _parts(grid, rows)
+    if not any(any(row) for row in ([title], header, *body)):
         text, nodes = subtree_text(item, document, _captions(item))
         return FoundTable(clean(text), used=frozenset(node.self_ref for node in nodes))
-    if len(header) == 1:
-        return FoundTable(stack(row[0] for row in (header, *body)), used=frozenset(used))
-    return FoundTable(_markdown(header, body), header, body, frozenset(used))
+    if len(header) <= 1:
+        return FoundTable(stack(row[0] for row in ([title], header, *body) if row), used=frozenset(used))
+    return FoundTable(stack((title, _markdown(header, body))), header, body, title, frozenset(used))
 
 
 def render(data: TableData, clean: Clean) -> str:
     """Return table data that belongs to no table item (the numbers behind a chart) in Markdown."""
-    rows = [[" ".join(clean(cell.text).split()) for cell in row] for row in data.grid]
-    header, body = _without_blanks(*_header_and_body(data, rows))
-    return _markdown(header, body) if header else ""
+    grid = data.grid
+    title, header, body = _parts(grid, [[" ".join(clean(cell.text).split()) for cell in row] for row in grid])
+    return stack((title, _markdown(header, body) if header else ""))
 
 
 def table_text(table: Table) -> str:
@@ -104,19 +107,32 @@ class _CellReader:
         return text or cell.text
 
 
-def _header_and_body(data: TableData, rows: list[list[str]]) -> tuple[list[str], list[list[str]]]:
-    """Return the header (several header rows folded into one; the first row if none is marked) and the body rows."""
-    grid = data.grid
-    count = 0
-    while count < len(grid) and any(cell.column_header and cell.start_row_offset_idx == count for cell in grid[count]):
-        count += 1
-    count = max(count, 1)
-    header = [" ".join(dict.fromkeys(filter(None, column))) for column in zip(*rows[:count], strict=True)]
+def _parts(
+    grid: list[list[TableCell]], rows: list[list[str]]
+) -> tuple[str, tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """Return title, header and body rows.
+
+    The title is in first rows that are one cell; several header rows are folded into one; where none is marked the
+    first row is the header. Columns and rows without text are left out.
+    """
+    start = 0
+    while start < len(grid) and _is_one_cell(grid[start]):
+        start += 1
+    title = stack(dict.fromkeys(row[0] for row in rows[:start]))
+    end = start
+    while end < len(grid) and any(cell.column_header and cell.start_row_offset_idx == end for cell in grid[end]):
+        end += 1
+    end = max(end, start + 1)
+    header = [" ".join(dict.fromkeys(filter(None, column))) for column in zip(*rows[start:end], strict=True)]
     body = [
         [_body_text(cell, text, row, column) for column, (cell, text) in enumerate(zip(cells, texts, strict=True))]
-        for row, (cells, texts) in enumerate(zip(grid[count:], rows[count:], strict=True), start=count)
+        for row, (cells, texts) in enumerate(zip(grid[end:], rows[end:], strict=True), start=end)
     ]
-    return header, body
+    return title, *_without_blanks(header, body)
+
+
+def _is_one_cell(cells: list[TableCell]) -> bool:
+    return len(cells) > 1 and cells[0].start_col_offset_idx == 0 and cells[0].end_col_offset_idx >= len(cells)
 
 
 def _body_text(cell: TableCell, text: str, row: int, column: int) -> str:

@@ -2,7 +2,8 @@
 
 docling's own chunker skips what is not in the body layer, text inside pictures, undecoded formulas and whatever is
 not reachable from the body. Here each of these is visited; what is no ordinary content (page furniture, text in
-pictures, notes, hidden text) is of kind ``fallback``. How pieces are merged or cut is not decided here.
+pictures unless it is prose, notes, hidden text) is of kind ``fallback``. How pieces are merged or cut is not decided
+here.
 """
 
 import re
@@ -22,6 +23,7 @@ from docling_core.types.doc import (
     RefItem,
     SectionHeaderItem,
     TableItem,
+    TextItem,
     TitleItem,
 )
 from docling_core.types.doc.document import FloatingItem
@@ -37,6 +39,11 @@ from stackroom.text import normalize_counted
 _FURNITURE = frozenset({ContentLayer.FURNITURE, ContentLayer.BACKGROUND})
 _ASIDE = frozenset({ContentLayer.NOTES, ContentLayer.INVISIBLE})
 _FIGURE_CAPTION = re.compile(r"\W*(fig|abb|pic|pho|plate|scheme|image|chart|graph|illus)", re.IGNORECASE)
+
+PROSE_WORDS = 60
+PROSE_WORDS_PER_ITEM = 5
+"""With at least so many words in all and in each line or paragraph, the text inside a picture is running text; labels
+of axes and boxes have fewer."""
 
 Event = Heading | Piece
 
@@ -68,7 +75,7 @@ class Walk:
             if node.content_layer in _ASIDE:
                 kind = "fallback"
             self._emit(node, self._events_of(node, kind, group))
-            if isinstance(node, PictureItem):
+            if isinstance(node, PictureItem) and not self._is_prose(node):
                 kind, group = "fallback", group or node.self_ref
             elif isinstance(node, ListGroup):
                 group = group or node.self_ref
@@ -147,6 +154,13 @@ class Walk:
             return []
         origins = (self._origin(node, text), *(span.origin for piece in attached for span in piece.spans))
         return [whole(text, kind, origins)]
+
+    def _is_prose(self, picture: PictureItem) -> bool:
+        """Tell whether a picture is really running text that a layout model took for one, as happens with columns."""
+        _, nodes = subtree_text(picture, self._document, self._attached)
+        texts = [node.text for node in nodes if isinstance(node, TextItem)]
+        words = sum(len(text.split()) for text in texts)
+        return words >= PROSE_WORDS and words >= len(texts) * PROSE_WORDS_PER_ITEM
 
     def _attachment(self, refs: Sequence[RefItem], kind: str) -> Piece | None:
         """Return the captions or footnotes of a floating item as one piece, and mark them as read."""

@@ -112,6 +112,24 @@ def test_a_picture_keeps_its_caption_and_the_text_inside_it_apart(document, toke
     assert (text.kind, text.headings) == ("text", ())
 
 
+def test_a_column_of_prose_taken_for_a_picture_is_read_as_text(document, tokenizer):
+    picture = document.add_picture()
+    lines = [
+        "We counted the frogs of every pond, which took us two sum-",
+        "mers and a good deal of patience with the weather.",
+    ]
+    for line in lines * 4:
+        document.add_text(DocItemLabel.TEXT, line, parent=picture)
+    document.add_heading("Results", parent=picture)
+    document.add_text(DocItemLabel.TEXT, "There were many.")
+
+    prose, results = chunked(document, tokenizer)
+
+    assert (prose.kind, prose.headings) == ("text", ())
+    assert prose.text.count("took us two summers and") == 4
+    assert results.headings == ("Results",)
+
+
 def test_text_flows_around_a_picture_and_is_not_cut_by_it(document, tokenizer):
     document.add_text(DocItemLabel.TEXT, "Before the figure.")
     document.add_picture(caption=document.add_text(DocItemLabel.CAPTION, "Figure 1: In between them all."))

@@ -144,3 +144,39 @@ def test_rich_cells_and_tables_within_cells_are_read_once(document, tokenizer, g
     (chunk,) = chunk_document(document, tokenizer, 256).chunks
 
     assert chunk.text.splitlines()[-1] == "| A | frogs and toads newts |"
+
+
+def test_a_first_row_that_spans_all_columns_is_the_caption(document, tokenizer, grid):
+    data = grid([["Pond", "Frogs"], ["A", "12"]])
+    for cell in data.table_cells:
+        cell.start_row_offset_idx += 1
+        cell.end_row_offset_idx += 1
+    title = TableCell(
+        text="Table 4: Frogs.", col_span=2, column_header=True,
+        start_row_offset_idx=0, end_row_offset_idx=1, start_col_offset_idx=0, end_col_offset_idx=2,
+    )  # fmt: skip
+    document.add_table(TableData(table_cells=[title, *data.table_cells], num_rows=3, num_cols=2))
+
+    assert tables(document, tokenizer)[0].text == "Table 4: Frogs.\n| Pond | Frogs |\n| - | - |\n| A | 12 |"
+
+
+def test_a_long_caption_is_given_once_and_its_first_words_with_every_part(document, tokenizer, grid):
+    caption = "Table 5: " + " ".join(f"remark{number}" for number in range(40))
+    rows = [["Pond", "Frogs"]] + [[f"pond {row}", str(row)] for row in range(60)]
+    document.add_table(grid(rows), caption=document.add_text(DocItemLabel.CAPTION, caption))
+
+    first, *parts = tables(document, tokenizer)
+
+    assert first.text == caption
+    assert len(parts) > 1
+    above = {part.text.splitlines()[0] for part in parts}
+    assert len(above) == 1
+    assert above.pop().startswith("Table 5: remark0 remark1 ")
+
+
+def test_a_page_number_before_a_table_is_no_caption(document, tokenizer, grid, at):
+    document.add_text(DocItemLabel.TEXT, "7/25", prov=at(1))
+    document.add_text(DocItemLabel.TEXT, "Something said on the page before", prov=at(1))
+    document.add_table(grid([["Pond", "Frogs"], ["A", "12"]]), prov=at(2))
+
+    assert tables(document, tokenizer)[0].text.startswith("| Pond")
