@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 from stackroom import __version__
-from stackroom.cli import ingest, lint, organise, search, status, ui
+from stackroom.cli import doctor, ingest, lint, organise, search, status, ui
 from stackroom.cli.output import EXIT_CANNOT_RUN, EXIT_INTERRUPTED, print_error
 from stackroom.cli.project import Options
 from stackroom.errors import StackroomError
@@ -31,6 +31,7 @@ app.command("ingest")(ingest.ingest)
 app.command("search")(search.search)
 app.command("status")(status.status)
 app.command("lint")(lint.lint)
+app.command("doctor")(doctor.doctor)
 app.command("classify")(organise.classify)
 app.command("organise")(organise.organise)
 app.command("ui")(ui.ui)

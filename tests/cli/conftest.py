@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.filled import Filled, copy, fill, hide_environment
+
 FAKE_LAUNCH = '''
 """Stands in for assets.launch: prints the lines of script.json, and behaves as it says."""
 import json, os, pathlib, signal, sys, time
@@ -83,3 +85,26 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     monkeypatch.chdir(folder / "docs" / "deep")
     monkeypatch.setattr(sys, "argv", ["stackroom"])
     return Project(folder)
+
+
+@pytest.fixture(scope="session")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Filled:
+    """A project whose four documents have been ingested; for tests that change nothing."""
+    return fill(tmp_path_factory.mktemp("filled"))
+
+
+@pytest.fixture
+def in_filled(filled: Filled, monkeypatch: pytest.MonkeyPatch) -> Filled:
+    """The ingested project, shared by tests that change nothing, as the current folder."""
+    hide_environment(monkeypatch)
+    monkeypatch.chdir(filled.root)
+    return filled
+
+
+@pytest.fixture
+def own_copy(filled: Filled, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Filled:
+    """An ingested project of the test's own, as the current folder."""
+    hide_environment(monkeypatch)
+    made = copy(filled, tmp_path)
+    monkeypatch.chdir(made.root)
+    return made

@@ -1,0 +1,140 @@
+"""``stackroom doctor``: do the stores hold what the artefacts say? With ``--repair``, make them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from stackroom.cli.output import (
+    EXIT_FILES_FAILED,
+    EXIT_FINE,
+    console,
+    count,
+    name_column,
+    only_json_on_stdout,
+    print_json,
+    program,
+    safe,
+)
+from stackroom.cli.project import Options
+from stackroom.config import Config
+
+if TYPE_CHECKING:
+    from stackroom.doctor import Problem
+
+MOST_ROWS = 60
+"""Problems of a corpus that are shown; `--json` gives all."""
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What was found wrong with the stores of one corpus."""
+
+    corpus: str
+    sources: int
+    """Sources that should be in the stores."""
+    problems: "tuple[Problem, ...]" = ()
+    left: "tuple[Problem, ...]" = ()
+    """Problems that are still there: all of them, unless they were repaired."""
+
+
+def doctor(
+    context: typer.Context,
+    corpus: Annotated[str | None, typer.Argument(help="Corpus to examine (default: every corpus).")] = None,
+    mend: Annotated[
+        bool, typer.Option("--repair", help="Write damaged sources again from their artefacts; nothing is embedded.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> int:
+    """Compare stores, manifest and keyword index with the artefacts, and mend them if asked."""
+    options: Options = context.obj
+    config = options.load()
+    names = [corpus] if corpus is not None else sorted(config.corpora)
+    with only_json_on_stdout():
+        found = [diagnose(config, name, mend=mend) for name in names]
+    if as_json:
+        print_json(
+            {
+                "repaired": mend,
+                "problems": [{"corpus": one.corpus, **problem.to_json()} for one in found for problem in one.problems],
+                "left": [{"corpus": one.corpus, **problem.to_json()} for one in found for problem in one.left],
+            }
+        )
+    else:
+        print_diagnoses(found, console(), mended=mend)
+    return EXIT_FILES_FAILED if any(one.left for one in found) else EXIT_FINE
+
+
+def diagnose(config: Config, corpus: str, *, mend: bool = False) -> Diagnosis:
+    """Examine a corpus, and repair it if asked. A corpus that was never ingested has no problems.
+
+    Raises:
+        ConfigError: there is no such corpus.
+        StoreError: the vector store cannot be reached.
+    """
+    from stackroom.doctor import examine, repair
+    from stackroom.stages.bench import Bench, BenchSettings
+
+    settings = BenchSettings.of(config, corpus)
+    if not settings.state.ledger.exists():  # opening a ledger creates it
+        return Diagnosis(corpus, 0)
+    with Bench(settings) as bench:
+        known = bench.ledger.sources(corpus)
+        stored = sum(state.state in ("searchable", "partial") for state in known)
+        if not known:
+            return Diagnosis(corpus, 0)
+        problems = examine(bench)
+        if not problems or not mend:
+            return Diagnosis(corpus, stored, tuple(problems), tuple(problems))
+        unmended = repair(bench, problems)
+        named = {problem.source_id for problem in unmended}
+        # What a repair claims is looked at again; of what it gave up on, its own reason is the better one.
+        left = [*unmended, *(problem for problem in examine(bench) if problem.source_id not in named)]
+    return Diagnosis(corpus, stored, tuple(problems), tuple(left))
+
+
+def print_diagnoses(found: Sequence[Diagnosis], screen: Console, *, mended: bool) -> None:
+    """Print what was found for a person."""
+    for one in found:
+        screen.print(f"[bold]{one.corpus}[/]: {count(one.sources, 'file')} in the stores, {_verdict(one, mended)}")
+        if one.problems:
+            screen.print(_table(one.problems[:MOST_ROWS], "dim" if mended else "red"))
+        if len(one.problems) > MOST_ROWS:
+            screen.print(f"  … and {len(one.problems) - MOST_ROWS} more; --json lists all")
+        for problem in one.left if mended else ():
+            screen.print(f"  [red]left:[/] {safe(problem.message)}", soft_wrap=True)
+    left = [one.corpus for one in found if one.left]
+    if left and not mended:
+        screen.print(f"\nRun `{program()} doctor{_only(left)} --repair` to write what is damaged again.")
+    elif left:
+        screen.print(f"\nWhat is left needs its files processed again: `{program()} ingest{_only(left)} --force`.")
+
+
+def _verdict(one: Diagnosis, mended: bool) -> str:
+    if not one.problems:
+        return "[green]no problems[/]"
+    if not mended:
+        return f"[red]{count(len(one.problems), 'problem')}[/]"
+    rest = f"[red]{len(one.left)} left[/]" if one.left else "[green]all repaired[/]"
+    return f"{count(len(one.problems), 'problem')}, {rest}"
+
+
+def _only(corpora: Sequence[str]) -> str:
+    return f" {corpora[0]}" if len(corpora) == 1 else ""
+
+
+def _table(problems: "Sequence[Problem]", colour: str) -> Table:
+    table = Table(show_edge=False, box=None, padding=(0, 2, 0, 2))
+    table.add_column("check", no_wrap=True)
+    table.add_column("kind", no_wrap=True)
+    table.add_column("file", overflow="fold", min_width=name_column(one.source_id or "" for one in problems))
+    table.add_column("problem", overflow="fold")
+    for problem in problems:
+        table.add_row(
+            problem.check, f"[{colour}]{problem.kind}[/]", safe(problem.source_id or "(whole corpus)"),
+            safe(problem.message),
+        )  # fmt: skip
+    return table
