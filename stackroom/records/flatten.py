@@ -28,6 +28,9 @@ MAX_STATEMENTS = 8
 """Causal statements that are looked at, from the first."""
 RATIONALE_CHARACTERS = 300
 
+FLATTENER_VERSION = 1
+"""Raised whenever the same record would give other metadata."""
+
 
 def collapse_whitespace(text: str | None) -> str:
     """Return text with every run of white space turned into one blank and the ends trimmed."""
@@ -160,7 +163,7 @@ def _entities(block: Any) -> Iterable[tuple[str, Any]]:
     yield from ((name, SEPARATOR.join(items)) for name, items in texts.items() if items)
     relations = block.get("temporal_relations")
     if isinstance(relations, list):
-        labels = [item["sub_label"] for item in relations if isinstance(item, Mapping) and item.get("sub_label")]
+        labels = [str(item["sub_label"]) for item in relations if isinstance(item, Mapping) and item.get("sub_label")]
         if labels:
             yield "dominant_temporal_relation", Counter(labels).most_common(1)[0][0]
 

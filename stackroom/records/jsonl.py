@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from stackroom.identity import display_name
+
 REQUIRED_KEYS = ("record_id", "doc_id", "doc_type", "chunk_index", "embedding_text", "metadata", "provenance")
 """Keys a processed text record must have; null values pass for all but ``record_id``, ``metadata``, ``provenance``."""
 
@@ -24,8 +26,8 @@ class RefusedLine:
     reason: str
 
     def to_json(self) -> dict[str, Any]:
-        """Return the line as plain values."""
-        return asdict(self)
+        """Return the line as plain values; texts can be printed and written, whatever stood in the file."""
+        return {key: display_name(value) if isinstance(value, str) else value for key, value in asdict(self).items()}
 
 
 @dataclass
@@ -33,6 +35,8 @@ class RecordFile:
     """What a JSONL file holds: accepted records in order (the last of equal ids wins), refused lines, repeated ids."""
 
     records: list[Record] = field(default_factory=list)
+    lines: list[int] = field(default_factory=list)
+    """Line of each record, from 1."""
     refused: list[RefusedLine] = field(default_factory=list)
     repeated: list[str] = field(default_factory=list)
 
@@ -99,9 +103,11 @@ def read_record_file(path: Path) -> RecordFile:
         if identity in position:
             result.repeated.append(identity)
             result.records[position[identity]] = record
+            result.lines[position[identity]] = number
         else:
             position[identity] = len(result.records)
             result.records.append(record)
+            result.lines.append(number)
     return result
 
 
