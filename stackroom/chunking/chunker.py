@@ -17,9 +17,6 @@ from stackroom.chunking.packing import pack
 from stackroom.chunking.provenance import pages_of
 from stackroom.chunking.walk import Walk
 
-CHUNKER_VERSION = 2
-"""Raised whenever :func:`chunk_document` gives other chunks for any document."""
-
 MINIMUM_TOKENS = 16
 """Least token limit: below it a single character, its special tokens and its headings may not fit."""
 

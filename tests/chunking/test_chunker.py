@@ -1,5 +1,8 @@
 """What becomes of each kind of content."""
 
+import subprocess
+import sys
+
 import pytest
 from docling_core.types.doc import ContentLayer, DocItemLabel, DoclingDocument, GroupLabel
 
@@ -223,3 +226,17 @@ def test_real_files_lose_nothing_and_stay_within_the_limit(shared, tokenizer, na
     assert max(chunk.token_count for chunk in chunks) <= 256
     assert lost_text_ratio(document_text(document), chunks) < 0.005
     assert sum(len(chunk.text) < 20 for chunk in chunks) <= 1
+
+
+def test_asking_for_the_version_does_not_load_docling():
+    code = "import sys, stackroom.chunking as c; assert c.CHUNKER_VERSION; assert 'docling_core' not in sys.modules"
+
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_the_package_offers_what_it_says():
+    import stackroom.chunking
+
+    assert all(getattr(stackroom.chunking, name) is not None for name in stackroom.chunking.__all__)
+    with pytest.raises(AttributeError, match="no attribute nothing"):
+        _ = stackroom.chunking.nothing
