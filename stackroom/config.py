@@ -201,8 +201,11 @@ class RetrievalSettings(Section):
 
     fusion: Literal["convex", "rrf"] = "convex"
     """``convex``: weighted sum of min-max normalised scores; ``rrf``: reciprocal rank fusion."""
-    dense_weight: float = Field(default=0.6, ge=0, le=1)
+    dense_weight: float = Field(default=0.5, ge=0, le=1)
     """Weight of the dense side in ``convex`` fusion; the keyword side has the rest."""
+    even_spread: bool = True
+    """Scale the weights of ``convex`` fusion so that a side whose scores lie close together says as much as the other.
+    """
     default_k: int = Field(default=5, ge=1)
     """Hits returned unless a search asks for another number."""
     k_max: int = Field(default=10, ge=1)

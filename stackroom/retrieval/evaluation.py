@@ -142,7 +142,8 @@ def evaluate_corpus(
     """Ask every judged question of a corpus, of each side alone and of both with the corpus's own settings.
 
     A judged document is a source: its ``source_id``, file name, or file name without suffix. Questions without a
-    relevant document are left out.
+    relevant document are left out, and so is a document with the id of the question, unless it is judged: in some
+    collections the questions are documents.
 
     Args:
         searcher: an open searcher.
@@ -162,11 +163,13 @@ def evaluate_corpus(
     rankings: dict[str, list[list[str]]] = {side: [] for side in SIDE_NAMES}
     times: dict[str, list[float]] = {side: [] for side in SIDE_NAMES}
     warnings: dict[str, None] = {}
+    _Answer(searcher, corpus, judged[0].text)  # opens stores and model, which no latency shall include
     for question in judged:
         answer = _Answer(searcher, corpus, question.text)
         warnings.update(dict.fromkeys(answer.warnings))
         for side in SIDE_NAMES:
-            rankings[side].append(_documents(answer.sources[side], names))
+            found = _documents(answer.sources[side], names)
+            rankings[side].append(_without_itself(found, question, judgements[question.question_id]))
             times[side].append(answer.seconds[side])
     grades = [judgements[question.question_id] for question in judged]
     return Evaluation(tuple(_scores(side, rankings[side], grades, times[side]) for side in SIDE_NAMES), tuple(warnings))
@@ -217,6 +220,10 @@ def _timed(work: Callable[[], Any]) -> tuple[Any, float]:
 def _documents(sources: Iterable[str], names: set[str]) -> list[str]:
     """Return each source once, under the name by which it is judged."""
     return list(dict.fromkeys(_judged_name(source, names) for source in sources))
+
+
+def _without_itself(found: Sequence[str], question: Question, judged: Mapping[str, int]) -> list[str]:
+    return [name for name in found if name != question.question_id or name in judged]
 
 
 def _judged_name(source: str, names: set[str]) -> str:

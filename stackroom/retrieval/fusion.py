@@ -4,11 +4,19 @@ Two methods. ``rrf`` looks at ranks only. ``convex`` (Bruch et al. 2023, "An ana
 retrieval") adds up min-max normalised scores under a weight per side. Lists on one scale (cosines of one model, BM25
 scores) are normalised together, so that in a search over several corpora the best hit of a corpus that has nothing to
 say does not score as high as the best hit overall.
+
+Normalised scores of one side may lie close together and those of the other far apart; the side that spreads more then
+decides nearly everything. With ``even_spread`` each weight is divided by the spread of its side (and both are scaled to
+add up to 1 again). On the training questions of SciFact this gains little where both sides are good (nDCG@10 0.738
+instead of 0.735), and keeps the fused ranking above the better side where one side was made much worse than the other
+by dropping query words or adding noise to vectors, which fixed weights do not.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, Self
+
+import numpy as np
 
 from stackroom.artefacts import embedded_text
 from stackroom.identity import text_hash
@@ -17,6 +25,9 @@ from stackroom.stores.base import StoreHit
 
 Side = Literal["dense", "bm25"]
 SIDES: tuple[Side, ...] = ("dense", "bm25")
+
+_LEAST_SPREAD = 0.1
+"""Standard deviation below which scores count as all alike. Of 100 candidates it is 0.1 to 0.3 on either side."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +73,11 @@ class Fused:
 
 
 def fuse(
-    lists: Sequence[RankedList], method: str, dense_weight: float, rrf_weights: Mapping[Side, float] | None = None
+    lists: Sequence[RankedList],
+    method: str,
+    dense_weight: float,
+    rrf_weights: Mapping[Side, float] | None = None,
+    even_spread: bool = True,
 ) -> list[Fused]:
     """Return every chunk of the lists once, best first.
 
@@ -74,8 +89,12 @@ def fuse(
         dense_weight: weight of the dense side under ``convex``; when one side has no hits at all the other counts
             fully.
         rrf_weights: weight of each side under ``rrf``; 1 where it is not given.
+        even_spread: divide the weights of ``convex`` by the spread of each side's normalised scores.
     """
-    parts = _convex_parts(lists, dense_weight) if method == "convex" else _rrf_parts(lists, rrf_weights or {})
+    if method == "convex":
+        parts = _convex_parts(lists, dense_weight, even_spread)
+    else:
+        parts = _rrf_parts(lists, rrf_weights or {})
     collected: dict[tuple[str, str], tuple[StoreHit, dict[Side, Part]]] = {}
     for ranked, row in zip(lists, parts, strict=True):
         for hit, part in zip(ranked.hits, row, strict=True):
@@ -141,25 +160,41 @@ def _rrf_parts(lists: Sequence[RankedList], weights: Mapping[Side, float]) -> li
     return parts
 
 
-def _convex_parts(lists: Sequence[RankedList], dense_weight: float) -> list[list[Part]]:
-    weights: dict[Side, float] = {"dense": dense_weight, "bm25": 1.0 - dense_weight}
-    present = {ranked.side for ranked in lists if ranked.hits}
-    if len(present) == 1:
-        weights = dict.fromkeys(weights, 1.0)
+def _convex_parts(lists: Sequence[RankedList], dense_weight: float, even_spread: bool) -> list[list[Part]]:
     scales: dict[tuple[Side, str], list[float]] = {}
     for ranked in lists:
         scales.setdefault((ranked.side, ranked.scale), []).extend(hit.score for hit in ranked.hits)
-    parts = []
+    rows = []
+    values: dict[Side, list[float]] = {"dense": [], "bm25": []}
     for ranked in lists:
-        scores, weight = scales[ranked.side, ranked.scale], weights[ranked.side]
-        normalised = min_max([hit.score for hit in ranked.hits], min(scores, default=0.0), max(scores, default=0.0))
-        parts.append(
-            [
-                Part(rank, hit.score, value, weight, weight * value)
-                for rank, (hit, value) in enumerate(zip(ranked.hits, normalised, strict=True), start=1)
-            ]
-        )
-    return parts
+        scores = scales[ranked.side, ranked.scale]
+        low, high = min(scores, default=0.0), max(scores, default=0.0)
+        rows.append(min_max([hit.score for hit in ranked.hits], low, high))
+        values[ranked.side].extend(rows[-1])
+    weights = _weights(values, dense_weight, even_spread)
+    return [
+        [
+            Part(rank, hit.score, value, weights[ranked.side], weights[ranked.side] * value)
+            for rank, (hit, value) in enumerate(zip(ranked.hits, row, strict=True), start=1)
+        ]
+        for ranked, row in zip(lists, rows, strict=True)
+    ]
+
+
+def _weights(values: Mapping[Side, Sequence[float]], dense_weight: float, even_spread: bool) -> dict[Side, float]:
+    """Return the weight of each side, given all its normalised scores; two sides with hits share a weight of 1."""
+    if not all(values.values()):
+        return {"dense": 1.0, "bm25": 1.0}
+    raw: dict[Side, float] = {"dense": dense_weight, "bm25": 1.0 - dense_weight}
+    if even_spread:
+        longest = max(len(side) for side in values.values())
+        for side, weight in list(raw.items()):
+            # What a side did not return counts as 0: one hit among eight is as telling as it looks.
+            scores = np.zeros(longest)
+            scores[: len(values[side])] = values[side]
+            raw[side] = weight / max(_LEAST_SPREAD, float(scores.std()))
+    total = sum(raw.values())
+    return {side: weight / total for side, weight in raw.items()}
 
 
 def _join(known: Part, part: Part, method: str) -> Part:

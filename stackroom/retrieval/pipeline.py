@@ -62,7 +62,7 @@ def rank(
     Raises:
         ValueError: the cross-encoder does not answer as it should.
     """
-    fused = fold_duplicates(fuse(lists, settings.fusion, settings.dense_weight))
+    fused = fold_duplicates(fuse(lists, settings.fusion, settings.dense_weight, even_spread=settings.even_spread))
     ranked = [Ranked(entry, entry.score) for entry in fused]
     if model is not None and ranked:
         ranked = _rerank(ranked[: max(most, RERANKED)], query, model)

@@ -72,14 +72,15 @@ def test_a_corpus_is_measured_per_side_and_fused(project, embedders):
         Question("2", "sleeping pets"),
         Question("3", "nobody judged this"),
     ]
-    judgements = {"1": {"frogs.md": 1}, "2": {"cats": 2}, "9": {"x": 1}}
+    questions.append(Question("cats.md", "A cat sleeps for most of the day."))
+    judgements = {"1": {"frogs": 1}, "2": {"cats.md": 2}, "cats.md": {"frogs": 1}, "9": {"x": 1}}
     with Searcher(project, embedders) as searcher:
         evaluation = evaluate_corpus(searcher, "animals", questions, judgements)
         with pytest.raises(ConfigError, match="belong together"):
             evaluate_corpus(searcher, "animals", questions, {"9": {"x": 1}})
     assert [scores.side for scores in evaluation.sides] == ["bm25", "dense", "hybrid"]
     hybrid = evaluation.side("hybrid")
-    assert (hybrid.ndcg_at_10, hybrid.recall_at_100, hybrid.mrr, hybrid.questions) == (1.0, 1.0, 1.0, 2)
+    assert (hybrid.ndcg_at_10, hybrid.recall_at_100, hybrid.mrr, hybrid.questions) == (1.0, 1.0, 1.0, 3)
     assert 0 < hybrid.latency_ms_p50 <= hybrid.latency_ms_p95
     assert evaluation.to_json()["sides"][2]["ndcg_at_10"] == 1.0
     assert format_evaluation(evaluation).splitlines()[2].startswith("hybrid  nDCG@10 1.0000  recall@100 1.0000")

@@ -1,5 +1,6 @@
 import itertools
 import random
+import statistics
 
 import pytest
 from hypothesis import given
@@ -23,14 +24,35 @@ def scores_of(fused):
 
 
 def test_convex_adds_normalised_scores_under_the_weights_of_the_sides():
-    fused = fuse(
-        [ranked("dense", ("a", 0.9), ("b", 0.7), ("c", 0.5)), ranked("bm25", ("b", 8), ("d", 4))], "convex", 0.6
-    )
+    lists = [ranked("dense", ("a", 0.9), ("b", 0.7), ("c", 0.5)), ranked("bm25", ("b", 8), ("d", 4))]
+    fused = fuse(lists, "convex", 0.6, even_spread=False)
     assert scores_of(fused) == {"b": 0.6 * 0.5 + 0.4, "a": 0.6, "c": 0.0, "d": 0.0}
     assert [entry.hit.chunk_id for entry in fused] == ["b", "a", "c", "d"]
     part = fused[0].parts["dense"]
     assert (part.rank, part.score, part.weight) == (2, 0.7, 0.6)
     assert part.normalised == pytest.approx(0.5)
+
+
+def test_a_side_whose_scores_lie_close_together_says_as_much_as_the_other():
+    dense = ranked("dense", ("a", 1.0), ("b", 0.75), ("c", 0.25), ("d", 0.0))
+    bm25 = ranked("bm25", ("d", 10), ("c", 0), ("b", 0), ("a", 0))
+    parts = next(entry.parts for entry in fuse([dense, bm25], "convex", 0.5) if entry.hit.chunk_id == "a")
+    spread = {"dense": statistics.pstdev([1, 0.75, 0.25, 0]), "bm25": statistics.pstdev([1, 0, 0, 0])}
+    share = (1 / spread["dense"]) / (1 / spread["dense"] + 1 / spread["bm25"])
+    assert parts["dense"].weight == pytest.approx(share)
+    assert parts["bm25"].weight == pytest.approx(1 - share)
+
+
+def test_a_single_hit_of_one_side_does_not_silence_the_other():
+    dense = ranked("dense", *((f"n{number}", 1 - number / 8) for number in range(8)))
+    fused = fuse([dense, ranked("bm25", ("n5", 3.0))], "convex", 0.5)
+    assert {entry.hit.chunk_id for entry in fused[:2]} == {"n5", "n0"}
+    assert 0.3 < fused[0].parts["dense"].weight < 0.7
+
+
+def test_scores_that_are_all_alike_are_no_error():
+    fused = fuse([ranked("dense", ("a", 1), ("b", 1)), ranked("bm25", ("b", 2), ("a", 2))], "convex", 0.5)
+    assert scores_of(fused) == {"a": 1.0, "b": 1.0}
 
 
 def test_rrf_adds_reciprocal_ranks_of_every_store():
