@@ -19,10 +19,15 @@ from assets.drift import drift_asset
 from assets.indexes import index_assets
 from assets.jobs import drift_job, ingest_job, refresh_job
 from assets.per_file import Listener, per_file_assets
+from assets.record_sets import RECORD_SET_ASSETS, record_set_assets
+from assets.records import RECORD_ASSETS, record_assets
 from resources.bench import default_resources, resource_key
+from resources.records import record_resources
 from sensors.schedules import nightly_schedules
 from sensors.source_changes import source_sensors
 from stackroom.config import Config
+from stackroom.records.bench import check_record_sets
+from stackroom.records.naming import corpus_of
 
 STAGE_ASSETS = (
     source_document.ASSET,
@@ -39,7 +44,7 @@ STAGE_ASSETS = (
 def build_defs(
     config: Config, *, resource_overrides: Mapping[str, Any] | None = None, listener: Listener | None = None
 ) -> dg.Definitions:
-    """Return the definitions of all corpora.
+    """Return the definitions of all corpora and record sets.
 
     Args:
         config: validated settings.
@@ -48,12 +53,16 @@ def build_defs(
         listener: told about every finished file.
 
     Raises:
+        ConfigError: two record sets would write to the same collections.
         ValueError: an override names no resource; the message lists those there are.
     """
+    check_record_sets(config)
+    by_name = {
+        **{corpus: default_resources(config, corpus) for corpus in config.corpora},
+        **{corpus_of(name): record_resources(config, name) for name in config.records},
+    }
     resources = {
-        resource_key(corpus, kind): resource
-        for corpus in config.corpora
-        for kind, resource in default_resources(config, corpus).items()
+        resource_key(corpus, kind): resource for corpus, kinds in by_name.items() for kind, resource in kinds.items()
     }
     for name, resource in (resource_overrides or {}).items():
         keys = [key for key in resources if name in (key, key.rpartition("__")[2])]
@@ -61,6 +70,9 @@ def build_defs(
             raise ValueError(f"there is no resource {name!r} to override; known: {', '.join(sorted(resources))}")
         resources.update(dict.fromkeys(keys, resource))
     jobs = {corpus: (ingest_job(corpus), refresh_job(corpus)) for corpus in config.corpora}
+    stages = tuple(asset.name for asset in RECORD_ASSETS)
+    for name in map(corpus_of, config.records):
+        jobs[name] = (ingest_job(name, stages), refresh_job(name, RECORD_SET_ASSETS))
     return dg.Definitions(
         assets=[
             definition
@@ -70,6 +82,11 @@ def build_defs(
                 *index_assets(config, corpus),
                 drift_asset(config, corpus),
             )
+        ]
+        + [
+            definition
+            for name in config.records
+            for definition in (record_assets(config, name, listener), *record_set_assets(config, name))
         ],
         jobs=[*(job for pair in jobs.values() for job in pair), *(drift_job(corpus) for corpus in config.corpora)],
         sensors=source_sensors(config, jobs),

@@ -1,5 +1,6 @@
 """The jobs of a corpus: taking files through the stages, and refreshing what is made of all files together."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import dagster as dg
@@ -20,22 +21,22 @@ def refresh_job_name(corpus: str) -> str:
     return f"refresh_{corpus}"
 
 
-def ingest_job(corpus: str) -> Any:
-    """Return the job that takes files of a corpus through all stages; a run covers a range of partitions."""
+def ingest_job(corpus: str, names: Sequence[str] = tuple(stage.name for stage in STAGES)) -> Any:
+    """Return the job that takes files of a corpus through its stages; a run covers a range of partitions."""
     return dg.define_asset_job(
         ingest_job_name(corpus),
-        selection=dg.AssetSelection.assets(*(asset_key(corpus, stage.name) for stage in STAGES)),
+        selection=dg.AssetSelection.assets(*(asset_key(corpus, name) for name in names)),
         description=f"Take files of {corpus} through all stages.",
         tags={CORPUS_TAG: corpus},
     )
 
 
-def refresh_job(corpus: str) -> Any:
-    """Return the job that removes vanished files and refreshes index, corpus lint report and stores JSON."""
+def refresh_job(corpus: str, names: Sequence[str] = INDEX_ASSETS) -> Any:
+    """Return the job that removes vanished files and refreshes what is made of all files together."""
     return dg.define_asset_job(
         refresh_job_name(corpus),
-        selection=dg.AssetSelection.assets(*(asset_key(corpus, name) for name in INDEX_ASSETS)),
-        description=f"Remove vanished files of {corpus}; refresh its keyword index, lint report and stores JSON.",
+        selection=dg.AssetSelection.assets(*(asset_key(corpus, name) for name in names)),
+        description=f"Remove vanished files of {corpus}; refresh what is made of all its files.",
         tags={CORPUS_TAG: corpus},
     )
 

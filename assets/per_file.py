@@ -67,8 +67,8 @@ def per_file_assets(
         failed: list[FailedFile] = []
         with bench_of(config, corpus, resources) as bench:
             for source_id, outcomes in run_files(bench, selected, sources, force=force, listener=listener):
-                yield from _events(corpus, selected, source_id, outcomes, failed)
-            if "bm25_corpus" in chosen and _refreshes(context, corpus):
+                yield from stage_events(corpus, selected, source_id, outcomes, failed)
+            if "bm25_corpus" in chosen and refreshes(context, corpus):
                 yield from refresh_events(config, bench)
         for check in checks:
             if check.key in context.selected_asset_check_keys:
@@ -79,7 +79,7 @@ def per_file_assets(
     return ingest_files
 
 
-def _refreshes(context: dg.AssetExecutionContext, corpus: str) -> bool:
+def refreshes(context: dg.AssetExecutionContext, corpus: str) -> bool:
     """Return whether this run refreshes the index: the last of several runs does it for all of them."""
     if context.run.tags.get(REFRESH_TAG) == "false":
         return False
@@ -159,9 +159,10 @@ def _attempt(work: FileWork, stage: StageAsset) -> Outcome:
     return outcome
 
 
-def _events(
+def stage_events(
     corpus: str, stages: Sequence[StageAsset], source_id: str, outcomes: Outcomes, failed: list[FailedFile]
 ) -> Iterator[dg.AssetMaterialization | dg.AssetCheckEvaluation]:
+    """Yield what a run logs about a file; failures are added to ``failed``."""
     for stage in stages:
         outcome = outcomes.get(stage.name)
         if outcome is None:

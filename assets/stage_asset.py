@@ -43,7 +43,11 @@ def pool_name(config: Config, corpus: str) -> str:
 
     An embedded store takes one writer at a time, so all corpora in one folder share a pool.
     """
-    uri = config.vector_store_uri(corpus)
+    return pool_of_store(config.vector_store_uri(corpus))
+
+
+def pool_of_store(uri: str) -> str:
+    """Return the concurrency pool of runs that write to a store."""
     return f"store_{hashlib.sha256(uri.encode()).hexdigest()[:12]}"
 
 

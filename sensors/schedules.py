@@ -4,24 +4,28 @@ import dagster as dg
 
 from assets.in_flight import busy_sources
 from assets.partitions import add_sources, known_sources
-from resources.bench import bench_of, default_resources
+from sensors.looks import Look, looks
 from sensors.runs import requests_for
 from stackroom.config import Config
-from stackroom.errors import SourceError
-from stackroom.stages.reconcile import plan_corpus
+from stackroom.errors import RecordError, SourceError
 
 
 def nightly_schedules(config: Config) -> list[dg.ScheduleDefinition]:
-    """Return, per corpus covered: nightly ingestion and refresh, weekly drift check; all off until switched on."""
-    covered = config.schedules.corpora or tuple(config.corpora)
-    return [
+    """Return, per corpus and record set covered: nightly ingestion and refresh; per corpus also a weekly drift check.
+
+    All are off until switched on.
+    """
+    known = looks(config)
+    covered = config.schedules.corpora or tuple(known)
+    nightly = [
         schedule
         for corpus in covered
-        for schedule in (_ingestion(config, corpus), _refresh(config, corpus), _drift_check(config, corpus))
+        for schedule in (_ingestion(config, corpus, known[corpus]), _refresh(config, corpus))
     ]
+    return [*nightly, *(_drift_check(config, corpus) for corpus in covered if corpus in config.corpora)]
 
 
-def _ingestion(config: Config, corpus: str) -> dg.ScheduleDefinition:
+def _ingestion(config: Config, corpus: str, look: Look) -> dg.ScheduleDefinition:
     @dg.schedule(
         name=f"nightly_{corpus}",
         job_name=f"ingest_{corpus}",
@@ -32,11 +36,10 @@ def _ingestion(config: Config, corpus: str) -> dg.ScheduleDefinition:
     )
     def nightly(context: dg.ScheduleEvaluationContext) -> list[dg.RunRequest] | dg.SkipReason:
         instance = context.instance
-        with bench_of(config, corpus, default_resources(config, corpus)) as bench:
-            try:
-                planned = plan_corpus(bench, busy=busy_sources(instance, corpus))
-            except SourceError as error:
-                return dg.SkipReason(f"the folder cannot be read, so nothing was changed: {error}")
+        try:
+            planned = look(busy_sources(instance, corpus)).plan
+        except (SourceError, RecordError) as error:
+            return dg.SkipReason(f"the folder cannot be read, so nothing was changed: {error}")
         add_sources(instance, corpus, list(planned.process))
         requests = requests_for(config, corpus, planned, known_sources(instance, corpus), refresh=False)
         return requests or dg.SkipReason(f"{planned.unchanged} files unchanged")

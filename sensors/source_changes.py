@@ -7,24 +7,23 @@ import dagster as dg
 
 from assets.in_flight import busy_sources
 from assets.partitions import add_sources, known_sources, partitions_name
-from resources.bench import bench_of, default_resources
+from sensors.looks import Look, looks
 from sensors.runs import requests_for
 from stackroom.config import Config
-from stackroom.errors import SourceError
-from stackroom.stages.reconcile import plan_corpus
+from stackroom.errors import RecordError, SourceError
 
 
 def source_sensors(config: Config, jobs: Mapping[str, Sequence[Any]]) -> list[dg.SensorDefinition]:
-    """Return one sensor per corpus, off until switched on.
+    """Return one sensor per corpus and record set, off until switched on.
 
     Args:
         config: settings.
-        jobs: the jobs of each corpus that a sensor may request.
+        jobs: the jobs of each of them that a sensor may request.
     """
-    return [_source_sensor(config, corpus, jobs[corpus]) for corpus in config.corpora]
+    return [_source_sensor(config, corpus, jobs[corpus], look) for corpus, look in looks(config).items()]
 
 
-def _source_sensor(config: Config, corpus: str, jobs: Sequence[Any]) -> dg.SensorDefinition:
+def _source_sensor(config: Config, corpus: str, jobs: Sequence[Any], look: Look) -> dg.SensorDefinition:
     @dg.sensor(
         name=f"watch_{corpus}",
         jobs=jobs,
@@ -34,18 +33,17 @@ def _source_sensor(config: Config, corpus: str, jobs: Sequence[Any]) -> dg.Senso
     )
     def watch(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
         instance = context.instance
-        with bench_of(config, corpus, default_resources(config, corpus)) as bench:
-            busy = busy_sources(instance, corpus)
-            try:
-                planned = plan_corpus(bench, busy=busy)
-            except SourceError as error:
-                return dg.SkipReason(f"the folder cannot be read, so nothing was changed: {error}")
-            version, behind = bench.ledger.version(corpus), bench.ledger.needs_index(corpus)
+        busy = busy_sources(instance, corpus)
+        try:
+            seen = look(busy)
+        except (SourceError, RecordError) as error:
+            return dg.SkipReason(f"the folder cannot be read, so nothing was changed: {error}")
+        planned = seen.plan
         add_sources(instance, corpus, list(planned.process))
-        refresh = not planned.process and not busy and (bool(planned.delete) or behind)
+        refresh = not planned.process and not busy and (bool(planned.delete) or seen.behind)
         requests = requests_for(config, corpus, planned, known_sources(instance, corpus), refresh=refresh)
         if not requests:
             return dg.SkipReason(planned.refused or f"{planned.unchanged} files unchanged in {partitions_name(corpus)}")
-        return dg.SensorResult(run_requests=requests, cursor=str(version))
+        return dg.SensorResult(run_requests=requests, cursor=str(seen.version))
 
     return watch
