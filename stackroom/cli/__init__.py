@@ -14,9 +14,11 @@ from typing import Annotated
 import typer
 
 from stackroom import __version__
-from stackroom.cli import doctor, ingest, lint, organise, search, status, ui
+from stackroom.cli import bibliography, doctor, ingest, lint, organise, search, status, ui
+from stackroom.cli.map import app as map_app
 from stackroom.cli.output import EXIT_CANNOT_RUN, EXIT_INTERRUPTED, print_error
 from stackroom.cli.project import Options
+from stackroom.cli.records import app as records_app
 from stackroom.errors import StackroomError
 
 app = typer.Typer(
@@ -34,6 +36,9 @@ app.command("lint")(lint.lint)
 app.command("doctor")(doctor.doctor)
 app.command("classify")(organise.classify)
 app.command("organise")(organise.organise)
+app.add_typer(map_app, name="map")
+app.add_typer(bibliography.app, name="bibliography")
+app.add_typer(records_app, name="records")
 app.command("ui")(ui.ui)
 
 # A wrong argument is one of typer's own exceptions, whose base class typer does not export under one name in all of

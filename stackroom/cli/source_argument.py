@@ -1,0 +1,93 @@
+"""Which file a user means: by its path inside the corpus, by any path to it, or by its name if only one has it."""
+
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from stackroom.cli.output import program
+from stackroom.config import Config
+from stackroom.errors import ConfigError, SourceError
+from stackroom.identity import display_name, source_id
+
+MOST_LISTED = 10
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file of a corpus."""
+
+    corpus: str
+    source_id: str
+
+
+def find_source(config: Config, text: str, corpus: str | None = None) -> Source:
+    """Return the file that a user names.
+
+    Args:
+        config: the project's settings.
+        text: source id, path, or base name.
+        corpus: corpus to look in; None for all.
+
+    Raises:
+        ConfigError: no file or several are meant, or there is no such corpus.
+    """
+    found = matching_sources(config, text, [corpus] if corpus is not None else sorted(config.corpora))
+    if len(found) == 1:
+        return found[0]
+    where = f"corpus {corpus}" if corpus is not None else "any corpus"
+    if not found:
+        raise ConfigError(f"{text!r} is no file of {where}; `{program()} status --all` lists all files")
+    listed = "; ".join(f"{one.corpus}: {display_name(one.source_id)}" for one in found[:MOST_LISTED])
+    raise ConfigError(f"{text!r} may be {len(found)} files ({listed}); give the whole path, or --corpus")
+
+
+def matching_sources(config: Config, text: str, corpora: list[str]) -> list[Source]:
+    """Return the files that ``text`` may mean, by the first reading that fits any: id, path, base name.
+
+    Raises:
+        ConfigError: there is no such corpus.
+    """
+    recorded = {name: _recorded(config, name) for name in corpora}
+    for reading in (_by_id, _by_path, _by_name):
+        found = [
+            Source(name, source)
+            for name, known in recorded.items()
+            for source in reading(text, config.corpus(name).folder, known)
+        ]
+        if found:
+            return found
+    return []
+
+
+def _recorded(config: Config, corpus: str) -> list[str]:
+    from stackroom.ledger import Ledger
+    from stackroom.state import StateFolder
+
+    config.corpus(corpus)
+    path = StateFolder(config.state_folder).ledger
+    if not path.exists():  # opening a ledger creates it
+        return []
+    ledger = Ledger(path)
+    try:
+        return [state.source_id for state in ledger.sources(corpus)]
+    finally:
+        ledger.close()
+
+
+def _by_id(text: str, folder: Path, known: list[str]) -> list[str]:
+    try:
+        identity = source_id(PurePosixPath(text))
+    except SourceError:
+        return []
+    return [identity] if identity in known or (folder / identity).is_file() else []
+
+
+def _by_path(text: str, folder: Path, known: list[str]) -> list[str]:
+    path = Path(text).expanduser().resolve()
+    if not path.is_relative_to(folder) or path == folder:
+        return []
+    identity = source_id(path.relative_to(folder))
+    return [identity] if identity in known or path.is_file() else []
+
+
+def _by_name(text: str, _folder: Path, known: list[str]) -> list[str]:
+    return [source for source in known if PurePosixPath(source).name == text]
