@@ -33,7 +33,7 @@ _TEXT_FIELDS = _PREFIX + "text_fields"
 """Note with the collection: all fields that ever held a text. ``$contains`` can be left to Chroma for the others."""
 _FEW = 200
 """Rows up to which the vector index is asked for all: it can lose rows among equal ones, which is then noticed."""
-_COMPARED = 6000
+_COMPARED = 8000
 """Rows up to which all that match are compared with the help of the copy; that takes 10 ms and is exact."""
 _MOST_ASKED = 1000
 """Rows asked of the index for a filter that lets many through; 1,000 ids take some 20 ms."""
@@ -94,6 +94,7 @@ class ChromaStore(VectorStore):
         self._access = access
         self._identity = identity
         self._collection_as_of: tuple[int, Collection] | None = None
+        self._has_many = False
 
     @property
     def instance(self) -> str:
@@ -158,9 +159,10 @@ class ChromaStore(VectorStore):
         return chroma_translation(canonical, self._text_fields().__contains__).condition
 
     def _search(self, unit: np.ndarray, n: int, canonical: Canonical | None) -> Found:
-        total = self._collection.count()
-        if total <= _FEW:
-            n = max(n, total)
+        if not self._has_many:
+            total = self._collection.count()  # takes 15 ms with 100,000 rows
+            self._has_many = total > _FEW
+            n = n if self._has_many else max(n, total)
         found: Any = self._collection.query(
             query_embeddings=[unit], n_results=n, where=self._where(canonical), include=_INCLUDE
         )
@@ -251,6 +253,7 @@ class MirroredChromaStore(ChromaStore):
         few = total if matching is None else len(matching)
         if few > _COMPARED:
             if matching is None:
+                self._has_many = True
                 return super()._search(unit, n, None)
             likely = self._likely(unit, min(_MOST_ASKED, 3 * n * total // few), matching)
             if len(likely) >= n:

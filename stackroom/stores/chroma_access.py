@@ -19,7 +19,6 @@ import chromadb.errors
 import httpx
 from chromadb.config import Settings
 
-from stackroom.atomic import write_text
 from stackroom.errors import StoreError, StoreNotFoundError, StoreUnavailableError
 from stackroom.stores.locking import FolderLock
 
@@ -202,7 +201,7 @@ class ChromaFolder:
         with self._thread_lock, self._folder_lock.writing(self._wait_seconds), translated(self.where):
             self._refresh()
             self.mark = uuid.uuid4().hex
-            write_text(self.folder / _MARK_FILE, self.mark)
+            (self.folder / _MARK_FILE).write_text(self.mark, encoding="ascii")
             yield
 
     def _refresh(self) -> None:

@@ -1,4 +1,4 @@
-"""A copy of metadata and vectors beside a Chroma folder, in a SQLite file, that answers filters.
+"""A copy of metadata and vectors beside a Chroma folder, in two files, that answers filters.
 
 Chroma looks up a filter row by row in its own database, and its vector index is slow, and not exact, when few rows are
 allowed: with 100,000 rows a filter that lets through one row in ten took 60 to 150 ms, where a query without a filter
@@ -22,6 +22,7 @@ from stackroom.stores.filter_language import Canonical
 from stackroom.stores.sqlite import connect, transaction, translated
 from stackroom.stores.sqlite_columns import FilterColumns
 from stackroom.stores.sqlite_rows import Rows, RowTable, make_collection
+from stackroom.stores.vector_file import VectorFile
 
 FILE = "stackroom-rows.sqlite"
 
@@ -42,6 +43,7 @@ class ChromaMirror:
         self._table: RowTable | None = None
         self._columns = FilterColumns(RowTable(self._connection, 0))
         self._changing = False
+        self._vectors = VectorFile(folder / f"stackroom-vectors-{identity.instance}.f32", identity.dimension)
 
     @classmethod
     def open(cls, folder: Path, name: str, identity: Identity, wait_seconds: float) -> "ChromaMirror | None":
@@ -52,7 +54,8 @@ class ChromaMirror:
             return None
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the files."""
+        self._vectors.close()
         self._connection.close()
 
     @property
@@ -64,6 +67,7 @@ class ChromaMirror:
 
     def is_in_step(self, total: int) -> bool:
         """Say whether the copy may be asked, given the number of rows that Chroma counts."""
+        self._vectors.look_again()
         with translated(self._path):
             found = self._connection.execute(
                 "SELECT collection FROM collections WHERE name = ? AND instance = ? AND in_step",
@@ -114,6 +118,7 @@ class ChromaMirror:
     def _make_anew(self, rows: Iterable[Sequence[StoredRow]]) -> None:
         with transaction(self._connection, self._path, write=True):
             self._forget()
+            self._vectors.clear()
             self._use(make_collection(self._connection, self._name, self._identity))
             for batch in rows:
                 self.write(batch)
@@ -122,7 +127,9 @@ class ChromaMirror:
         """Copy rows that were written to Chroma; their texts are left out."""
         bare = [StoredRow(row.chunk_id, row.source_id, "", row.metadata, row.vector) for row in rows]
         with translated(self._path):
-            self.table.write(bare)
+            numbers = self.table.write(bare, vectors=False)
+        order = np.array([numbers[row.chunk_id] for row in rows], dtype=np.int64)
+        self._vectors.write(order, np.array([row.vector for row in rows]))
 
     def delete(self, chunk_ids: Sequence[str]) -> None:
         """Delete rows that were deleted from Chroma."""
@@ -133,6 +140,7 @@ class ChromaMirror:
         """Delete the copy."""
         with transaction(self._connection, self._path, write=True):
             self._forget()
+        self._vectors.clear()
 
     def _forget(self) -> None:
         for (collection,) in self._connection.execute(
@@ -163,8 +171,9 @@ class ChromaMirror:
             numbers = table.numbers_since(0) if numbers is None else numbers
             kept, scores = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32)
             for start in range(0, len(numbers), _BLOCK):
-                block, vectors = table.vectors([int(number) for number in numbers[start : start + _BLOCK]])
-                kept, scores = np.concatenate([kept, block]), np.concatenate([scores, vectors @ unit])
+                block = numbers[start : start + _BLOCK]
+                scores = np.concatenate([scores, self._vectors.read(block) @ unit])
+                kept = np.concatenate([kept, block])
                 if len(kept) > k:
                     good = scores >= np.partition(scores, len(scores) - k)[len(scores) - k] - _NOISE
                     kept, scores = kept[good], scores[good]

@@ -78,8 +78,8 @@ class RowTable:
         statement = f"UPDATE collections SET version = version + 1{column} WHERE collection = ? RETURNING version"  # noqa: S608
         return int(self._connection.execute(statement, (self.collection,)).fetchall()[0][0])
 
-    def write(self, rows: Sequence[StoredRow]) -> None:
-        """Insert or replace rows with their vectors."""
+    def write(self, rows: Sequence[StoredRow], vectors: bool = True) -> dict[str, int]:
+        """Insert or replace rows, with their vectors unless these are kept elsewhere; return the rows' numbers."""
         version = self._next_version()
         self._forget_cells(rows)
         self._connection.executemany(
@@ -95,8 +95,9 @@ class RowTable:
         numbers = self._write_cells(rows)
         self._connection.executemany(
             "INSERT OR REPLACE INTO vectors VALUES (?, ?)",
-            [(numbers[row.chunk_id], np.asarray(row.vector, dtype=np.float32).tobytes()) for row in rows],
+            [(numbers[row.chunk_id], np.asarray(row.vector, dtype=np.float32).tobytes()) for row in rows if vectors],
         )
+        return numbers
 
     def rewrite(self, rows: Sequence[StoredRow]) -> None:
         """Replace text and metadata of stored rows; their vectors stay."""
@@ -195,19 +196,15 @@ class RowTable:
             "SELECT number, vector FROM rows JOIN vectors USING (number) WHERE collection = ? AND changed_in > ? AND "
             "vector_in > ?"
         )
-        return _matrix(self._connection.execute(query, (self.collection, version, version)).fetchall())
-
-    def vectors(self, numbers: Sequence[int]) -> tuple[Rows, np.ndarray]:
-        """Return the vectors of rows: their numbers, (n,), and (n, dimension) float32, in the same order."""
-        found: list[tuple[Any, ...]] = []
-        for part in _parts(numbers):
-            query = f"SELECT number, vector FROM vectors WHERE number IN ({_marks(part)})"  # noqa: S608
-            found += self._connection.execute(query, part).fetchall()
-        return _matrix(found)
+        found = self._connection.execute(query, (self.collection, version, version)).fetchall()
+        vectors = np.frombuffer(b"".join(vector for _, vector in found), dtype=np.float32)
+        numbers = np.array([number for number, _ in found], dtype=np.int64)
+        return numbers, vectors.reshape(len(found), len(vectors) // max(1, len(found)))
 
     def chunk_ids(self, numbers: Sequence[int]) -> list[str]:
         """Return the chunk ids of rows, in no particular order."""
-        query = "SELECT chunk_id FROM rows WHERE collection = ? AND number IN ({})"
+        # Without the plus SQLite would go through all rows of the collection by its index, for want of statistics.
+        query = "SELECT chunk_id FROM rows WHERE +collection = ? AND number IN ({})"
         return [row[0] for row in self._in_parts(query, numbers)]
 
     def numbers_of(self, chunk_ids: Sequence[str]) -> dict[str, int]:
@@ -221,7 +218,7 @@ class RowTable:
             StoredRow(chunk_id, source_id, text, json.loads(metadata), np.frombuffer(vector, dtype=np.float32))
             for chunk_id, source_id, text, metadata, vector in self._in_parts(
                 "SELECT chunk_id, source_id, text, metadata, vector FROM rows JOIN vectors USING (number) "
-                "WHERE collection = ? AND number IN ({})",
+                "WHERE +collection = ? AND number IN ({})",
                 numbers,
             )
         ]
@@ -230,12 +227,6 @@ class RowTable:
         for part in _parts(values):
             statement = query.format(_marks(part))
             yield from self._connection.execute(statement, (self.collection, *part)).fetchall()
-
-
-def _matrix(found: Sequence[tuple[Any, ...]]) -> tuple[Rows, np.ndarray]:
-    vectors = np.frombuffer(b"".join(vector for _, vector in found), dtype=np.float32)
-    numbers = np.array([number for number, _ in found], dtype=np.int64)
-    return numbers, vectors.reshape(len(found), len(vectors) // max(1, len(found)))
 
 
 def _parts(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
