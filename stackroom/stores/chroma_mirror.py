@@ -73,9 +73,10 @@ class ChromaMirror:
                 "SELECT collection FROM collections WHERE name = ? AND instance = ? AND in_step",
                 (self._name, self._identity.instance),
             ).fetchone()
-            if found:
-                self._use(int(found[0]))
-            return self._table is not None and bool(found) and self._table.count(None) == total
+            if not found:
+                return False
+            self._use(int(found[0]))
+            return self.table.count(None) == total and self.table.last_number() < self._vectors.rows()
 
     def _use(self, collection: int) -> None:
         if self._table is None or self._table.collection != collection:
@@ -129,7 +130,10 @@ class ChromaMirror:
         with translated(self._path):
             numbers = self.table.write(bare, vectors=False)
         order = np.array([numbers[row.chunk_id] for row in rows], dtype=np.int64)
-        self._vectors.write(order, np.array([row.vector for row in rows]))
+        try:
+            self._vectors.write(order, np.array([row.vector for row in rows]))
+        except OSError as error:
+            raise StoreError(f"the copy beside {self._path} cannot be written: {error}") from error
 
     def delete(self, chunk_ids: Sequence[str]) -> None:
         """Delete rows that were deleted from Chroma."""

@@ -163,6 +163,11 @@ class RowTable:
         query = f"SELECT count(*) FROM rows WHERE collection = ?{clause}"  # noqa: S608
         return int(self._connection.execute(query, (self.collection, *values)).fetchone()[0])
 
+    def last_number(self) -> int:
+        """Return the highest row number; -1 if there are no rows."""
+        query = "SELECT coalesce(max(number), -1) FROM rows WHERE collection = ?"
+        return int(self._connection.execute(query, (self.collection,)).fetchone()[0])
+
     def ids(self, source_id: str) -> set[str]:
         """Return the chunk ids of a source."""
         query = "SELECT chunk_id FROM rows WHERE collection = ? AND source_id = ?"

@@ -50,11 +50,15 @@ class VectorFile:
         if not len(numbers):
             return np.zeros((0, self._dimension), dtype=np.float32)
         if int(numbers.max()) >= len(self._map):
-            rows = self._path.stat().st_size // (4 * self._dimension)
-            self._map = np.memmap(self._path, np.float32, "r", shape=(rows, self._dimension))
+            rows = self.rows()
             if int(numbers.max()) >= rows:
                 raise OSError(f"{self._path} has {rows} rows; row {numbers.max()} was asked for")
+            self._map = np.memmap(self._path, np.float32, "r", shape=(rows, self._dimension))
         return np.asarray(self._map[numbers])
+
+    def rows(self) -> int:
+        """Return how many rows the file reaches."""
+        return self._path.stat().st_size // (4 * self._dimension) if self._path.exists() else 0
 
     def look_again(self) -> None:
         """Forget what is mapped; somebody else may have made the file anew."""

@@ -287,6 +287,18 @@ def test_several_collections_lie_side_by_side(place, row):
     assert ids(second.query(np.array([0, 1.0]), 5, {"year": 2})) == ["c1"]
 
 
+def test_a_collection_is_copied_into_another_while_it_is_read(place, row):
+    """Moving to another model or backend reads and writes at once, possibly in one folder."""
+    old, new = place.open(), place.open()
+    old.upsert([row(f"c{number:03}", (1, number, 0, 0), year=number) for number in range(60)])
+    for found in old.scan(batch_size=7):
+        new.upsert([found])
+    assert {key: dict(found.metadata) for key, found in stored(new).items()} == {
+        key: dict(found.metadata) for key, found in stored(old).items()
+    }
+    assert new.query(np.ones(4), 9, {"year": {"$gt": 7}}) == old.query(np.ones(4), 9, {"year": {"$gt": 7}})
+
+
 def test_a_dropped_collection_is_gone_and_a_new_one_is_another(place, row):
     """A manifest that speaks of the old collection must not be believed about the new one."""
     spec = place.spec()
