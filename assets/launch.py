@@ -1,6 +1,7 @@
 """Running an ingestion from a terminal, in the same Dagster instance that the UI shows.
 
-``python -m assets.launch ingest --corpus NAME`` is what ``stackroom ingest`` starts. It prints one JSON object per
+``python -m assets.launch ingest --corpus NAME`` is what ``stackroom ingest`` starts, and with ``--records NAME`` what
+``stackroom records ingest`` starts. It prints one JSON object per
 line on standard output; everything else (Dagster's log, library warnings) goes to standard error.
 """
 
@@ -24,12 +25,15 @@ from assets.jobs import ingest_job_name, refresh_job_name  # noqa: E402
 from assets.partitions import CORPUS_TAG, add_sources, known_sources  # noqa: E402
 from assets.per_file import FORCE_TAG, REFRESH_TAG, Outcomes  # noqa: E402
 from resources.bench import bench_of, default_resources  # noqa: E402
+from resources.records import record_bench_of, record_resources  # noqa: E402
 from stackroom.config import Config, load_config  # noqa: E402
 from stackroom.errors import StackroomError  # noqa: E402
 from stackroom.identity import partition_key  # noqa: E402
 from stackroom.ledger import Ledger, Verdict  # noqa: E402
 from stackroom.outcome import Failed, Produced  # noqa: E402
 from stackroom.plan import Plan, ranges  # noqa: E402
+from stackroom.records.ingest import plan_records  # noqa: E402
+from stackroom.records.naming import corpus_of  # noqa: E402
 from stackroom.stages.reconcile import plan_corpus  # noqa: E402
 from stackroom.state import StateFolder  # noqa: E402
 
@@ -53,9 +57,10 @@ class Tally:
 
     def file(self, source_id: str, outcomes: Outcomes, verdict: Verdict | None) -> None:
         """Report a finished file."""
-        self.converted += isinstance(outcomes.get("chunks"), Produced)
-        embeddings = outcomes.get("embeddings")
-        self.embedded += embeddings.summary["new"] if isinstance(embeddings, Produced) else 0
+        self.converted += any(isinstance(outcomes.get(stage), Produced) for stage in ("chunks", "record_file"))
+        for stage, count in (("embeddings", "new"), ("record_collections", "embedded")):
+            outcome = outcomes.get(stage)
+            self.embedded += outcome.summary[count] if isinstance(outcome, Produced) else 0
         failed = next((outcome for outcome in outcomes.values() if isinstance(outcome, Failed)), None)
         self.say(
             "file",
@@ -90,13 +95,12 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def ingest(config: Config, options: argparse.Namespace, say: Say) -> int:
-    """Bring a corpus into step with its folder and report what became of its files."""
-    corpus: str = options.corpus
+    """Bring a corpus or a record set into step with its folder and report what became of its files."""
+    corpus: str = corpus_of(options.records) if options.records else options.corpus
     tally = Tally(say)
     instance = dg.DagsterInstance.get()
-    config.corpus(corpus)
-    with bench_of(config, corpus, default_resources(config, corpus)) as bench:
-        planned = plan_corpus(
+    with _bench(config, options) as bench:
+        planned = (plan_records if options.records else plan_corpus)(
             bench,
             force=options.force,
             retry_quarantined=options.retry,
@@ -127,6 +131,13 @@ def ingest(config: Config, options: argparse.Namespace, say: Say) -> int:
             },
         )
     return _report(config, corpus, tally, crashed=crashed)
+
+
+def _bench(config: Config, options: argparse.Namespace) -> Any:
+    """Return the bench of what the options name; of records or of documents, which are planned alike."""
+    if options.records:
+        return record_bench_of(config, options.records, record_resources(config, options.records))
+    return bench_of(config, options.corpus, default_resources(config, options.corpus))
 
 
 def _run_files(
@@ -207,7 +218,9 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m assets.launch")
     commands = parser.add_subparsers(dest="command", required=True)
     command = commands.add_parser("ingest", help="bring a corpus into step with its folder")
-    command.add_argument("--corpus", required=True)
+    target = command.add_mutually_exclusive_group(required=True)
+    target.add_argument("--corpus", help="a corpus of documents")
+    target.add_argument("--records", help="a record set")
     command.add_argument("--force", action="store_true", help="process every file again")
     command.add_argument("--retry", action="store_true", help="try quarantined files again")
     command.add_argument("--confirm-deletions", action="store_true", help="accept that most files are gone")

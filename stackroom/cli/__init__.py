@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 from stackroom import __version__
-from stackroom.cli import bibliography, doctor, ingest, lint, organise, search, status, ui
+from stackroom.cli import bibliography, doctor, ingest, lint, organise, search, similar, status, ui
 from stackroom.cli.map import app as map_app
 from stackroom.cli.output import EXIT_CANNOT_RUN, EXIT_INTERRUPTED, print_error
 from stackroom.cli.project import Options
@@ -31,6 +31,7 @@ app = typer.Typer(
 )
 app.command("ingest")(ingest.ingest)
 app.command("search")(search.search)
+app.command("similar")(similar.similar)
 app.command("status")(status.status)
 app.command("lint")(lint.lint)
 app.command("doctor")(doctor.doctor)

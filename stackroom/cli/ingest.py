@@ -5,7 +5,7 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, assert_never
+from typing import Annotated, Literal, assert_never
 
 import typer
 from rich.console import Console
@@ -105,22 +105,25 @@ def ingest_corpus(
     switches: Sequence[str],
     screen: Console,
     arguments: Sequence[str] = (sys.executable, "-m", "assets.launch"),
+    kind: Literal["corpus", "records"] = "corpus",
 ) -> CorpusResult:
-    """Ingest one corpus in a process of its own and show how it goes.
+    """Ingest one corpus or record set in a process of its own and show how it goes.
 
     Args:
         config: the project's settings.
-        name: corpus.
+        name: corpus, or record set.
         switches: options handed on to the process.
         screen: where progress and summary are shown.
         arguments: the program that ingests; it is called with ``ingest --corpus NAME`` and the switches.
+        kind: what ``name`` names.
     """
-    screen.print(f"[bold]{name}[/] {safe(str(config.corpus(name).folder))}", soft_wrap=True)
+    folder = config.corpus(name).folder if kind == "corpus" else config.records[name].folder
+    screen.print(f"[bold]{name}[/] {safe(str(folder))}", soft_wrap=True)
     command = Command(
-        arguments=[*arguments, "ingest", "--corpus", name, *switches],
+        arguments=[*arguments, "ingest", f"--{kind}", name, *switches],
         folder=config.project_folder,
         environment=process_environment(config),
-        log=config.state_folder / "logs" / f"ingest-{name}-{time.strftime('%Y%m%d-%H%M%S')}.log",
+        log=config.state_folder / "logs" / f"ingest-{kind}-{name}-{time.strftime('%Y%m%d-%H%M%S')}.log",
         concludes="--dry-run" not in switches,
     )
     result = CorpusResult(name, dry_run="--dry-run" in switches)

@@ -1,7 +1,7 @@
 """A record set as a whole: what has to be done, its keyword indexes, its lint report, and a run without Dagster."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from stackroom.artefacts import read_json, write_json
@@ -156,7 +156,7 @@ def lint_records(bench: RecordBench) -> Produced | Unchanged:
         "refused": sum(one["refused"] for one in files),
         "per_file": sorted(files, key=lambda one: (-one["refused"], one["file"])),
         "across": [as_json(finding) for finding in lint_set(shared)],
-        "failed": [_failed(state) for state in states if state.reason and state.present],
+        "failed": failed_files(states),
     }
     write_json(target, SET_LINT_SCHEMA, made_for, data)
     return Produced(made_for.digest, data, _lint_checks(data))
@@ -196,7 +196,7 @@ def ingest_records(bench: RecordBench, **options: Any) -> dict[str, Any]:
         "removed": len(planned.delete),
         "refused_deletions": planned.refused,
         "records": sum(state.chunks or 0 for state in states),
-        "failed": [_failed(state) for state in states if state.reason],
+        "failed": failed_files(states),
     }
 
 
@@ -229,12 +229,10 @@ def settle(bench: RecordBench, source_id: str, outcomes: Mapping[str, Outcome], 
     return verdict
 
 
-def _failed(state: SourceState) -> dict[str, Any]:
-    return {
-        key: value
-        for key, value in asdict(state).items()
-        if key in ("source_id", "state", "reason", "message", "remedy")
-    }
+def failed_files(states: Iterable[SourceState]) -> list[dict[str, Any]]:
+    """Return the files that are not searchable: file, state, reason, message and remedy."""
+    shown = ("source_id", "state", "reason", "message", "remedy")
+    return [{key: getattr(state, key) for key in shown} for state in states if state.reason and state.present]
 
 
 def _lint_checks(data: Mapping[str, Any]) -> tuple[CheckResult, ...]:

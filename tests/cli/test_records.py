@@ -1,0 +1,55 @@
+"""`stackroom records`: what it asks the ingesting process for, and what it shows of hits and refused lines."""
+
+import json
+
+import pytest
+
+from stackroom.cli import main
+from stackroom.config import load_config
+from stackroom.records.bench import RecordBench, RecordBenchSettings
+from stackroom.records.ingest import ingest_records
+from tests.records.generator import records, write
+
+
+@pytest.fixture
+def plant(project):
+    text = f"corpora: {{}}\nrecords:\n  plant: {{folder: jsonl, vector_store: 'sqlite:{project.state}/records.db'}}\n"
+    (project.folder / "stackroom.yaml").write_text(text)
+    write(project.folder / "jsonl" / "a.jsonl", [*records(12), {"record_id": "odd"}])
+    return project
+
+
+def test_ingestion_asks_for_the_record_set_and_hands_switches_on(plant, capsys):
+    plant.script({"event": "plan", "files": 1, "unchanged": 0}, plant.done(searchable=1, chunks=12))
+    assert main(["records", "ingest", "--retry"]) == 0
+    assert [call["arguments"] for call in plant.calls()] == [["ingest", "--records", "plant", "--retry"]]
+    assert main(["records", "ingest", "nope"]) == 1
+    assert "there is no record set 'nope'" in capsys.readouterr().err
+
+
+def test_search_and_lint_show_records_and_refused_lines(plant, capsys):
+    assert main(["records", "lint"]) == 0
+    assert "nothing has been read yet" in capsys.readouterr().out
+    config = load_config(plant.folder)
+    with RecordBench(RecordBenchSettings.of(config, "plant")) as bench:
+        ingest_records(bench)
+    assert main(["records", "search", "found on shift", "--type", "cr", "--json", "--weight", "0"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert {hit["doc_type"] for hit in answer["hits"]} == {"CR"}
+    assert all(hit["snippet"].startswith("Unit") for hit in answer["hits"])
+    component = answer["hits"][0]["metadata"]["component_ids"][-1]
+    assert main(["records", "search", "found on shift", "--component", component, "--weight", "0"]) == 0
+    assert answer["hits"][0]["record_id"] in capsys.readouterr().out
+    assert main(["records", "search", "shift", "--type", "XX"]) == 1
+    assert "'XX' was never ingested" in capsys.readouterr().err
+    assert main(["records", "lint", "--json"]) == 2
+    report = json.loads(capsys.readouterr().out)["record_sets"]["plant"]
+    assert [(line["file"], line["line"], line["record_id"]) for line in report["refused"]] == [("a.jsonl", 13, "odd")]
+    assert main(["records", "lint"]) == 2
+    assert "a.jsonl:13" in capsys.readouterr().out
+
+
+def test_without_record_sets_the_message_says_how_to_add_one(project, capsys):
+    (project.folder / "stackroom.yaml").write_text("corpora: {}\n")
+    assert main(["records", "search", "x"]) == 1
+    assert "stackroom.yaml names no record set" in capsys.readouterr().err
