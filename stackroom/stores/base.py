@@ -4,7 +4,6 @@ A backend file holds only what differs: how a batch of rows is written, deleted,
 underscored ones at the end of :class:`VectorStore`; it never sees a row that was not checked, nor a batch too large.
 """
 
-import importlib
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -16,12 +15,12 @@ from typing import Any, ClassVar, Self, final
 import numpy as np
 
 from stackroom.artefacts import StoredRow
-from stackroom.config import check_store_uri
 from stackroom.errors import StoreError
-from stackroom.stores.checks import batches, check_collection_name, checked_rows, unit_vector
+from stackroom.stores.checks import batches, checked_rows, unit_vector
 from stackroom.stores.collection import CollectionSpec, Found, ReplaceResult, StoreHit, StoreInfo
 from stackroom.stores.filter_language import Canonical, validate_metadata_filter
 from stackroom.stores.filters import with_shadow_fields
+from stackroom.stores.opening import instantiate_vector_store, open_store
 from stackroom.stores.ranking import Ranked, best, rank, settled
 
 __all__ = [
@@ -39,9 +38,6 @@ _TIE_MARGIN = 6
 """Rows asked for beyond k, so that it can be seen whether rows tie with the k-th."""
 _WIDENINGS = 3
 """Times that a backend is asked for four times as many rows, before all matching rows are compared."""
-
-WAIT_SECONDS = 30.0
-"""How long a writer waits for another one; replacing the rows of one source takes a fraction of this."""
 
 
 class VectorStore(ABC):
@@ -302,47 +298,3 @@ class VectorStore(ABC):
 
 def _as_hits(ranked: Sequence[Ranked]) -> list[StoreHit]:
     return [StoreHit(row.chunk_id, row.source_id, row.text, row.metadata, score) for score, row in ranked]
-
-
-def open_store(uri: str, spec: CollectionSpec, create: bool = True, wait_seconds: float = WAIT_SECONDS) -> VectorStore:
-    """Open a collection; the caller closes it.
-
-    Args:
-        uri: ``chroma:/folder``, ``chroma:http://host:port``, ``qdrant:/folder``, ``qdrant:http://host:port``,
-            ``pgvector:postgresql://…``, ``sqlite:/file.db`` or ``memory:``.
-        spec: what the collection is for. Without a model (``""``) the collection must exist, and model and dimension
-            are taken from it.
-        create: make the collection, and the folder or file it lies in, if it does not exist.
-        wait_seconds: how long to wait for another process that is writing to the same embedded store.
-
-    Raises:
-        StoreError: the URI or the name breaks its rule, or the store cannot be used.
-        StoreNotFoundError: the collection does not exist and ``create`` is off.
-        StoreUnavailableError: the store does not answer, or is being written for longer than ``wait_seconds``.
-        ModelMismatchError: the collection was written with another embedding model.
-    """
-    try:
-        scheme, _, location = check_store_uri(uri).partition(":")
-    except ValueError as error:
-        raise StoreError(str(error)) from error
-    check_collection_name(spec.name)
-    opener = importlib.import_module(f"stackroom.stores.{scheme.lower()}")
-    store: VectorStore = opener.open_collection(location, spec, create, wait_seconds)
-    return store
-
-
-def instantiate_vector_store(
-    path: str, name: str, create: bool = False, spec: CollectionSpec | None = None
-) -> VectorStore:
-    """Open a collection by URI and name, whatever model it was written with.
-
-    Args:
-        path: store URI.
-        name: name of the collection.
-        create: make it if it does not exist; ``spec`` must then say for which model.
-        spec: what the collection is for; None to take that from the collection itself.
-
-    Raises:
-        StoreError: see :func:`open_store`.
-    """
-    return open_store(path, spec or CollectionSpec(name, corpus="", model="", dimension=0), create=create)

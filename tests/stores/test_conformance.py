@@ -103,7 +103,11 @@ def test_counting_listing_and_deleting(place, row):
     assert store.delete_source("a.pdf") == 2
     assert store.delete_source("a.pdf") == 0
     assert set(stored(store)) == {"b0"}
-    assert store.replace_source("x/a.pdf", []).deleted == 1
+    store.replace_source("x/a.pdf", [row(f"b{number}", source_id="x/a.pdf") for number in range(3)])
+    assert store.delete_rows("x/a.pdf", ["b1", "nothing"]) == 1
+    assert store.delete_rows("a.pdf", ["b0"]) == 0
+    assert set(stored(store)) == {"b0", "b2"}
+    assert store.replace_source("x/a.pdf", []).deleted == 2
     assert store.count() == 0
 
 
