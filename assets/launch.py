@@ -20,7 +20,7 @@ import dagster as dg
 warnings.filterwarnings("ignore", category=dg.PreviewWarning)
 
 from assets.build import build_defs  # noqa: E402 - the filter must stand before definitions are built
-from assets.in_flight import RANGE_END_TAG, RANGE_START_TAG, busy_sources  # noqa: E402
+from assets.in_flight import LAUNCHER_TAG, RANGE_END_TAG, RANGE_START_TAG, busy_sources, this_process  # noqa: E402
 from assets.jobs import ingest_job_name, refresh_job_name  # noqa: E402
 from assets.partitions import CORPUS_TAG, add_sources, known_sources  # noqa: E402
 from assets.per_file import FORCE_TAG, REFRESH_TAG, Outcomes  # noqa: E402
@@ -34,6 +34,7 @@ from stackroom.outcome import Failed, Produced  # noqa: E402
 from stackroom.plan import Plan, ranges  # noqa: E402
 from stackroom.records.ingest import plan_records  # noqa: E402
 from stackroom.records.naming import corpus_of  # noqa: E402
+from stackroom.sources import UNSUPPORTED  # noqa: E402
 from stackroom.stages.reconcile import plan_corpus  # noqa: E402
 from stackroom.state import StateFolder  # noqa: E402
 
@@ -105,13 +106,18 @@ def ingest(config: Config, options: argparse.Namespace, say: Say) -> int:
             force=options.force,
             retry_quarantined=options.retry,
             confirm_deletions=options.confirm_deletions,
-            busy=busy_sources(instance, corpus),
+            busy=(busy := busy_sources(instance, corpus)),
         )
         behind = bench.ledger.needs_index(corpus)
-        skipped = bench.scan.skipped
+        noted = [*bench.scan.problems, *(entry for entry in bench.scan.skipped if entry.reason == UNSUPPORTED)]
     say("plan", files=len(planned.process), unchanged=planned.unchanged, delete=len(planned.delete), pages=None)
-    for note in filter(None, [planned.refused, *(f"skipped {entry.path}: {entry.reason}" for entry in skipped[:20])]):
+    waiting = f"{len(busy)} files are being worked on by other runs; see Runs in the UI" if busy else None
+    for note in filter(
+        None, [planned.refused, waiting, *(f"skipped {entry.path}: {entry.reason}" for entry in noted[:20])]
+    ):
         say("note", message=note)
+    if len(noted) > 20:
+        say("note", message=f"skipped {len(noted) - 20} more files")
     if options.dry_run:
         for verb, sources in (("process", planned.process), ("delete", planned.delete)):
             for source in sources:
@@ -174,7 +180,10 @@ def _run(
     run_config: Mapping[str, Any],
 ) -> bool:
     result = definitions.resolve_job_def(job).execute_in_process(
-        instance=instance, tags=dict(tags), run_config=dict(run_config), raise_on_error=False
+        instance=instance,
+        tags={**tags, LAUNCHER_TAG: this_process()},
+        run_config=dict(run_config),
+        raise_on_error=False,
     )
     return bool(result.success)
 

@@ -29,7 +29,8 @@ __all__ = [
 ]
 
 _EXCLUDED = "excluded"
-_UNSUPPORTED = "not a supported type of document"
+UNSUPPORTED = "not a supported type of document"
+"""Reason for which a person wants to know what was left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +113,7 @@ class _Sorter:
         if media in RECORDINGS:
             return "a recording; speech is not read"
         if media is None and not (may_lack_suffix(name) and _begins_as_pdf(found.path)):
-            return _UNSUPPORTED
+            return UNSUPPORTED
         return None
 
     def _settle(self, identity: str, file: SourceFile, relative: str, other: SourceFile) -> None:
@@ -203,7 +204,7 @@ def find_source_files(
     """
     scan = scan_folder(source_dir, skip_folders=() if store_dir is None else (store_dir,))
     if logger is not None:
-        unsupported = (skipped for skipped in scan.skipped if skipped.reason == _UNSUPPORTED)
+        unsupported = (skipped for skipped in scan.skipped if skipped.reason == UNSUPPORTED)
         for left_out in (*unsupported, *scan.problems):
             logger.warning("%s: %s", left_out.path, left_out.reason)
     curated = None if metadata_map_path is None else metadata_map_path.resolve()
