@@ -19,6 +19,7 @@ from stackroom.retrieval.query_schema import build_retrieval_query_schema, query
 from stackroom.retrieval.ranking import SOURCE_SCORES_KEY, rerank_by_recency, rrf_merge
 from stackroom.retrieval.references import serialize_reference_material, truncate_reference_material
 from stackroom.retrieval.rerank import cross_encoder_rerank
+from stackroom.retrieval.routing import Budget, Judgement, next_step
 from stackroom.retrieval.store_config import (
     STORES_CONFIG_ENV_VAR,
     STORES_CONFIG_META_KEY,
@@ -251,3 +252,18 @@ def test_a_term_in_half_of_the_documents(cases, tmp_path):
         build_index([tmp_path / "s.pkl"], tmp_path / engine, settings)
         found = open_index(tmp_path / engine).search(case["input"]["query"], case["input"]["k"])
         assert [hit.text for hit in found] == wanted
+
+
+def test_routing_after_an_answer_was_judged(cases):
+    assert len(cases["RouteEvaluator"]) == 7
+    for case in cases["RouteEvaluator"]:
+        state = case["input"]["state"]
+        scores = ("confidence", "coverage", "relevance", "groundedness", "coherence", "conciseness")
+        judgement = Judgement(state["next_step"], **{name: state[name] for name in scores})
+        budget = Budget(
+            retrievals_left=state["retrievers"] and state["retrieval_attempts"] < state["max_retrieval"],
+            can_grow=state["can_inc"],
+            rewrites_left=state["rewrite_attempts"] < state["max_rewrite"],
+            fallback_allowed=state["fallback"],
+        )
+        assert next_step(judgement, budget, state["empty"]) == case["expected"], case["id"]
