@@ -19,9 +19,9 @@ from stackroom.artefacts import StoredRow
 from stackroom.errors import StoreError
 from stackroom.stores.collection import Identity
 from stackroom.stores.filter_language import Canonical
-from stackroom.stores.sqlite import connect, transaction, translated
 from stackroom.stores.sqlite_columns import FilterColumns
-from stackroom.stores.sqlite_rows import Rows, RowTable, make_collection
+from stackroom.stores.sqlite_file import connect, transaction, translated
+from stackroom.stores.sqlite_rows import TABLES, Rows, RowTable, make_collection
 from stackroom.stores.vector_file import VectorFile
 
 FILE = "stackroom-rows.sqlite"
@@ -39,7 +39,7 @@ class ChromaMirror:
         self._path = folder / FILE
         self._name = name
         self._identity = identity
-        self._connection = connect(self._path, wait_seconds)
+        self._connection = connect(self._path, TABLES, wait_seconds)
         self._table: RowTable | None = None
         self._columns = FilterColumns(RowTable(self._connection, 0))
         self._changing = False

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from stackroom.errors import StoreError
+from stackroom.stores.sqlite_file import connect, translated
 
 _WAIT_SECONDS = 60.0
 """Several runs share the file; a write takes milliseconds."""
@@ -24,7 +24,7 @@ CREATE TABLE IF NOT EXISTS manifest (
     store TEXT NOT NULL, collection TEXT NOT NULL, source_id TEXT NOT NULL, fingerprint TEXT NOT NULL,
     chunk_ids TEXT NOT NULL, model TEXT NOT NULL, dimension INTEGER NOT NULL, instance TEXT NOT NULL,
     PRIMARY KEY (store, collection, source_id)
-) WITHOUT ROWID
+) WITHOUT ROWID;
 """
 
 
@@ -77,18 +77,7 @@ class Manifest:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._lock = threading.Lock()
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._connection = sqlite3.connect(
-                path, timeout=_WAIT_SECONDS, isolation_level=None, check_same_thread=False
-            )
-            self._connection.execute("PRAGMA journal_mode = WAL")
-            self._connection.execute("PRAGMA synchronous = NORMAL")
-            self._connection.execute(_TABLE)
-        except (OSError, sqlite3.Error) as error:
-            raise StoreError(
-                f"the manifest {path} cannot be opened: {error}; delete it to have it made again"
-            ) from error
+        self._connection = connect(path, _TABLE, _WAIT_SECONDS)
 
     def __enter__(self) -> Self:
         """Return the manifest itself."""
@@ -171,8 +160,5 @@ class Manifest:
 
     @contextlib.contextmanager
     def _used(self) -> Iterator[sqlite3.Connection]:
-        with self._lock:
-            try:
-                yield self._connection
-            except sqlite3.Error as error:
-                raise StoreError(f"the manifest {self._path} cannot be used: {error}") from error
+        with self._lock, translated(self._path):
+            yield self._connection

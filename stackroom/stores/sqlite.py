@@ -14,15 +14,14 @@ from typing import Any
 import numpy as np
 
 from stackroom.artefacts import StoredRow
-from stackroom.errors import StoreError, StoreLockedError, StoreNotFoundError
+from stackroom.errors import StoreNotFoundError
 from stackroom.stores.base import VectorStore
 from stackroom.stores.collection import CollectionSpec, Found, Identity, missing
 from stackroom.stores.filter_language import Canonical
 from stackroom.stores.scan_index import ScanIndex
 from stackroom.stores.sqlite_columns import FilterColumns
+from stackroom.stores.sqlite_file import connect, transaction
 from stackroom.stores.sqlite_rows import TABLES, RowTable, Version, make_collection
-
-_BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 
 
 def open_collection(location: str, spec: CollectionSpec, create: bool, wait_seconds: float) -> "SqliteStore":
@@ -30,13 +29,12 @@ def open_collection(location: str, spec: CollectionSpec, create: bool, wait_seco
     path = Path(location).expanduser()
     if not create and not path.is_file():
         raise StoreNotFoundError(f"{path} does not exist; materialize `vector_collection` to make it")
-    connection = connect(path, wait_seconds)
+    connection = connect(path, TABLES, wait_seconds)
     try:
-        with transaction(connection, path, write=create):
+        with transaction(connection, path, write=False):
             stored = _collection_row(connection, spec.name)
-            if stored is None:
-                _make(connection, spec, create, path)
-                stored = _collection_row(connection, spec.name)
+        if stored is None:  # only then is there anything to write, and to wait for
+            stored = _make(connection, spec, create, path)
         identity = Identity.read(spec.name, stored)
         return SqliteStore(identity.admit(spec), path, connection, identity, int((stored or {})["collection"]))
     except BaseException:
@@ -44,65 +42,13 @@ def open_collection(location: str, spec: CollectionSpec, create: bool, wait_seco
         raise
 
 
-def connect(path: Path, wait_seconds: float) -> sqlite3.Connection:
-    """Open a SQLite file with the tables of :mod:`stackroom.stores.sqlite_rows`, making them if need be.
-
-    Raises:
-        StoreError: the folder cannot be made, or the file is no SQLite database.
-    """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        connection = sqlite3.connect(path, timeout=wait_seconds, isolation_level=None, check_same_thread=False)
-    except (OSError, sqlite3.Error) as error:
-        raise StoreError(f"{path} cannot be opened: {error}") from error
-    connection.row_factory = None
-    try:
-        with translated(path):
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = NORMAL")
-            connection.executescript(TABLES)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-@contextlib.contextmanager
-def transaction(connection: sqlite3.Connection, path: Path, write: bool) -> Iterator[None]:
-    """Run a block in one transaction; a transaction inside another one is part of it.
-
-    Raises:
-        StoreLockedError: another process writes for longer than the connection waits.
-        StoreError: the file is damaged, read-only, or the disk is full.
-    """
-    with translated(path):
-        if connection.in_transaction:
-            yield
-            return
-        connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
-        try:
-            yield
-        except BaseException:
-            connection.execute("ROLLBACK")
-            raise
-        connection.execute("COMMIT")
-
-
-@contextlib.contextmanager
-def translated(path: Path) -> Iterator[None]:
-    """Turn errors of SQLite into those of the library."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        if getattr(error, "sqlite_errorcode", None) in _BUSY:
-            raise StoreLockedError(f"{path} is being written by another process; wait for it or stop it") from error
-        raise StoreError(f"{path} cannot be used: {error}") from error
-
-
-def _make(connection: sqlite3.Connection, spec: CollectionSpec, create: bool, path: Path) -> None:
+def _make(connection: sqlite3.Connection, spec: CollectionSpec, create: bool, path: Path) -> Mapping[str, Any] | None:
     if not create:
         raise missing(spec.name, str(path))
-    make_collection(connection, spec.name, Identity.new(spec))
+    with transaction(connection, path, write=True):
+        if _collection_row(connection, spec.name) is None:
+            make_collection(connection, spec.name, Identity.new(spec))
+        return _collection_row(connection, spec.name)
 
 
 def _collection_row(connection: sqlite3.Connection, name: str) -> Mapping[str, Any] | None:

@@ -1,0 +1,90 @@
+"""SQLite files shared by threads and processes: opening, transactions, and errors in the library's words."""
+
+import contextlib
+import sqlite3
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from stackroom.errors import StoreError, StoreLockedError
+
+_BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+_PRIMARY_CODE = 0xFF
+"""Extended result codes keep the primary one in the lowest byte."""
+
+
+def connect(path: Path, tables: str, wait_seconds: float) -> sqlite3.Connection:
+    """Open a SQLite file with a write-ahead log, making folder, file and tables if need be.
+
+    Args:
+        path: the file.
+        tables: statements that may be run again and again (``CREATE TABLE IF NOT EXISTS …``).
+        wait_seconds: how long a writer waits for another one.
+
+    Raises:
+        StoreError: the folder cannot be made, or the file is no SQLite database.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        connection = sqlite3.connect(path, timeout=wait_seconds, isolation_level=None, check_same_thread=False)
+    except (OSError, sqlite3.Error) as error:
+        raise StoreError(f"{path} cannot be opened: {error}") from error
+    try:
+        with translated(path):
+            _set_up(connection, tables, time.monotonic() + wait_seconds)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _set_up(connection: sqlite3.Connection, tables: str, give_up: float) -> None:
+    """Set up a file that other processes may be setting up as well: SQLite does not wait for these by itself."""
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.executescript(tables)
+        except sqlite3.OperationalError as error:
+            if not _is_busy(error) or time.monotonic() > give_up:
+                raise
+            time.sleep(0.02)
+        else:
+            return
+
+
+@contextlib.contextmanager
+def transaction(connection: sqlite3.Connection, path: Path, write: bool) -> Iterator[None]:
+    """Run a block in one transaction; a transaction inside another one is part of it.
+
+    Raises:
+        StoreLockedError: another process writes for longer than the connection waits.
+        StoreError: the file is damaged, read-only, or the disk is full.
+    """
+    with translated(path):
+        if connection.in_transaction:
+            yield
+            return
+        connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+        try:
+            yield
+        except BaseException:
+            connection.execute("ROLLBACK")
+            raise
+        connection.execute("COMMIT")
+
+
+@contextlib.contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """Turn errors of SQLite into those of the library."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        if _is_busy(error):
+            raise StoreLockedError(f"{path} is being written by another process; wait for it or stop it") from error
+        raise StoreError(f"{path} cannot be used: {error}") from error
+
+
+def _is_busy(error: sqlite3.Error) -> bool:
+    code = getattr(error, "sqlite_errorcode", None)
+    return code is not None and code & _PRIMARY_CODE in _BUSY
