@@ -5,7 +5,6 @@ is wrong into one :class:`~stackroom.errors.ConfigError` that names the key, the
 """
 
 import difflib
-import json
 import os
 import re
 from collections.abc import Mapping
@@ -15,13 +14,14 @@ from typing import Annotated, Any, Literal, Self, TypeVar, get_args
 import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from stackroom.atomic import write_text
 from stackroom.errors import ConfigError
+from stackroom.remembered import read_added_corpora, read_moved_stores
 
 CONFIG_FILE = "stackroom.yaml"
 STATE_VARIABLE = "STACKROOM_STATE"
 CONFIG_VARIABLE = "STACKROOM_CONFIG"
-ADDED_CORPORA_FILE = "corpora.json"
+STORE_VARIABLE = "STACKROOM_STORE_"
+"""Followed by the name of a corpus in capitals."""
 
 CORPUS_NAME = re.compile(r"[a-z][a-z0-9_]{1,39}")
 _Model = TypeVar("_Model", bound=BaseModel)
@@ -241,6 +241,17 @@ class FilterField(Section):
     """``list``: a list of strings, matched with ``$contains``."""
 
 
+class EvaluationSettings(Section):
+    """Questions whose answers are known, to measure how well a corpus is searched."""
+
+    queries: Path
+    """JSON lines with `_id` and `text`; a relative path is relative to the project folder."""
+    qrels: Path
+    """Judgements: question, document and grade, tab-separated; a relative path is relative to the project folder."""
+    min_ndcg: float | None = Field(default=None, ge=0, le=1)
+    """nDCG@10 of the fused ranking below which the check fails; unset means that it only reports."""
+
+
 class ScheduleSettings(Section):
     """When things run by themselves; both are off in the UI until switched on."""
 
@@ -308,6 +319,8 @@ class Corpus(Tuning):
     """What the corpus holds, for people and for language models that choose where to search."""
     filter_fields: tuple[FilterField, ...] = ()
     """Metadata fields that searches may filter on; stores index them."""
+    evaluation: EvaluationSettings | None = None
+    """Questions with known answers; unset means that the corpus is not measured."""
     passwords: Annotated[dict[str, str], Field(default_factory=dict)]
     """Glob pattern of files to the *name of the environment variable* that holds their password."""
 
@@ -362,7 +375,8 @@ def load_config(project_folder: Path, environment: Mapping[str, str] | None = No
         project_folder: folder that holds ``stackroom.yaml``.
         environment: environment variables (default: the process's own). ``STACKROOM_STATE`` moves the state folder,
             ``STACKROOM_CONFIG`` names another file, ``STACKROOM_FOLDER_<CORPUS>`` and ``STACKROOM_STORE_<CORPUS>``
-            override the folder and the vector store of a corpus.
+            override the folder and the vector store of a corpus. A store that was moved is used in place of the
+            one that was configured then.
 
     Raises:
         ConfigError: naming the file, the key, the value and what is allowed.
@@ -380,6 +394,11 @@ def load_config(project_folder: Path, environment: Mapping[str, str] | None = No
     for name, added in read_added_corpora(state).items():
         corpora.setdefault(name, added)
     merged = {name: _corpus(name, body, defaults, project_folder, environment, path) for name, body in corpora.items()}
+    moved = read_moved_stores(state)
+    for name, body in merged.items():
+        configured = body.get("vector_store")
+        elsewhere = moved[name].in_place_of(configured) if name in moved else None
+        body["vector_store"] = environment.get(f"{STORE_VARIABLE}{name.upper()}") or elsewhere or configured
     records = {
         name: _with_defaults(
             _with_folder(body, f"records.{name}", project_folder, path),
@@ -393,49 +412,6 @@ def load_config(project_folder: Path, environment: Mapping[str, str] | None = No
         path,
         "",
     )
-
-
-def read_added_corpora(state_folder: Path) -> dict[str, dict[str, Any]]:
-    """Return the corpora that were added with ``--source``, as they would stand in ``stackroom.yaml``."""
-    path = state_folder / ADDED_CORPORA_FILE
-    if not path.exists():
-        return {}
-    try:
-        added: dict[str, dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ConfigError(f"{path} is damaged ({error}); delete it and add the folders again") from error
-    # A folder that has gone (an unplugged disk) must not keep the rest of the library from being used.
-    return {name: body for name, body in added.items() if Path(body["folder"]).is_dir()}
-
-
-def add_corpus(config: Config, folder: Path) -> str:
-    """Remember a folder as a corpus of its own and return the corpus's name.
-
-    The name comes from the folder; a folder that already is a corpus keeps its name, and a second folder of the same
-    name gets a number. Call :func:`load_config` again to see the corpus.
-
-    Raises:
-        ConfigError: the folder does not exist.
-    """
-    folder = folder.expanduser().resolve()
-    if not folder.is_dir():
-        raise ConfigError(f"{folder} is not a folder; give the path of a folder of documents")
-    for name, corpus in config.corpora.items():
-        if corpus.folder == folder:
-            return name
-    path = config.state_folder / ADDED_CORPORA_FILE
-    added = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    base = re.sub(r"[^a-z0-9]+", "_", folder.name.lower()).strip("_")[:36] or "corpus"
-    base = base if base[0].isalpha() and len(base) > 1 else f"corpus_{base}"
-    name, number = base, 1
-    while name in config.corpora or name in added:
-        if added.get(name, {}).get("folder") == str(folder):
-            break
-        number += 1
-        name = f"{base}_{number}"
-    added[name] = {"folder": str(folder), "description": f"Documents in {folder}"}
-    write_text(path, json.dumps(added, indent=2, ensure_ascii=False) + "\n")
-    return name
 
 
 def _read_yaml(path: Path) -> dict[str, Any]:
@@ -461,9 +437,6 @@ def _corpus(
             "underscores, starting with a letter"
         )
     merged = _with_folder(body, f"corpora.{name}", project, path, environment.get(f"STACKROOM_FOLDER_{name.upper()}"))
-    store = environment.get(f"STACKROOM_STORE_{name.upper()}")
-    if store:
-        merged["vector_store"] = store
     return _with_defaults(merged, defaults)
 
 

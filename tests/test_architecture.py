@@ -12,7 +12,7 @@ MAX_LINES = 350
 
 LONGER_FILES: dict[str, int] = {
     # Files that are one idea in spite of their length; this list may only shrink.
-    "stackroom/config.py": 520,
+    "stackroom/config.py": 500,
 }
 
 ALLOWED = {
@@ -26,7 +26,7 @@ EXCEPTIONS = {("assets/build.py", "sensors")}
 FLOORS = (
     {
         "text", "ligatures", "atomic", "errors", "outcome", "identity", "fingerprint", "config", "artefacts", "state",
-        "formats", "folder_walk", "path_patterns",
+        "formats", "folder_walk", "path_patterns", "remembered",
     },
     {
         "sources", "media", "precheck", "organise", "conversion", "chunking", "biblio", "metadata_map", "map_lint",

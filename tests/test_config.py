@@ -2,8 +2,9 @@
 
 import pytest
 
-from stackroom.config import add_corpus, load_config
+from stackroom.config import load_config
 from stackroom.errors import ConfigError
+from stackroom.remembered import add_corpus
 
 
 @pytest.fixture

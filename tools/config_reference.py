@@ -18,6 +18,7 @@ from stackroom.config import (
     ConversionSettings,
     Corpus,
     EmbedderSettings,
+    EvaluationSettings,
     FilterField,
     LimitSettings,
     MetadataSettings,
@@ -35,6 +36,7 @@ BEGIN = "<!-- The tables below are written by tools/config_reference.py from sta
 SECTIONS: tuple[tuple[str, type[BaseModel], str], ...] = (
     ("corpora.<name>", Corpus, "One corpus. It may also hold every section that `defaults` may hold."),
     ("corpora.<name>.filter_fields[]", FilterField, "A metadata field that searches may filter on."),
+    ("corpora.<name>.evaluation", EvaluationSettings, ""),
     ("defaults", Tuning, "Settings of all corpora; a corpus may set any of them for itself, key by key."),
     ("defaults.embedder", EmbedderSettings, ""),
     ("defaults.chunking", ChunkingSettings, ""),

@@ -26,9 +26,10 @@ from stackroom.cli.output import (
 )
 from stackroom.cli.progress import Display, display
 from stackroom.cli.project import Options, check_code_location, process_environment
-from stackroom.config import Config, add_corpus
+from stackroom.config import Config
 from stackroom.errors import ConfigError
 from stackroom.outcome import REMEDIES, ReasonCode
+from stackroom.remembered import add_corpus
 
 MOST_FAILURES_SHOWN = 40
 """Rows of the table of failed files; `stackroom status` lists all of them."""
