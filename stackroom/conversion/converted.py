@@ -1,7 +1,7 @@
 """A converted file before it is chunked: the document, what is missing, and the text it is measured against."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ from docling_core.types.doc import DoclingDocument
 from pypdfium2 import PdfiumError
 
 from stackroom.conversion.office_converter import convert_office
-from stackroom.conversion.pdf_converter import Part, PdfConverter, PdfFile, joined
+from stackroom.conversion.pdf_converter import PdfConverter, PdfFile, joined
 from stackroom.conversion.segments import segments, way_of
 from stackroom.formats import Media
 from stackroom.outcome import Failed, ReasonCode
@@ -54,25 +54,22 @@ def convert_office_file(path: Path, media: Media, name: str) -> Converted | Fail
 
 def convert_paged_file(
     converter: PdfConverter,
-    path: Path,
-    name: str,
-    password: str | None,
+    file: PdfFile,
     classification: PdfClassification | None,
-    window: int,
     report: Callable[[dict[str, Any]], None],
+    window: int,
+    cautious: bool = False,
 ) -> Converted | Failed:
     """Convert a PDF, or a picture (which has no classification).
 
     Args:
         converter: holds the models.
-        path: the file.
-        name: name for the document.
-        password: of an encrypted PDF.
+        file: the file, without the texts of its pages.
         classification: which pages are to be read by OCR; None for pictures, all of whose frames are.
-        window: most pages converted together.
         report: told before each step how many pages there are and how many it has.
+        window: most pages converted together.
+        cautious: keep away from docling-parse.
     """
-    file = PdfFile(path, name, classification is None, password, _counted(classification))
     opened = _page_sizes(converter, file)
     if isinstance(opened, Failed) and classification is None:
         return opened
@@ -80,37 +77,31 @@ def convert_paged_file(
     count = classification.pages if classification else len(sizes)
     decisions = {page.page: page.decision for page in classification.page_statistics} if classification else {}
     ways = [
-        way_of(decisions.get(number, "text" if classification else "ocr"), sizes[number - 1] if sizes else (1.0, 1.0))
-        for number in range(1, count + 1)
+        way_of(decisions.get(page, "text" if classification else "ocr"), sizes[page - 1] if sizes else (1, 1), cautious)
+        for page in range(1, count + 1)
     ]
+    file = replace(file, texts=_text_layers(file, classification.text_pages) if classification else {})
     parts = converter.convert(
         file,
         segments(ways, window),
         lambda segment: report({"pages": count, "step_pages": len(segment.pages), "page": segment.first}),
     )
-    missing = tuple(
-        sorted(page for part in parts for page in range(part.first, part.last + 1) if page not in part.read)
-    )
+    missing = tuple(page for part in parts for page in range(part.first, part.last + 1) if page not in part.read)
     if len(missing) == count:
-        said = list(dict.fromkeys(problem for part in parts for problem in part.problems))
+        said = list(dict.fromkeys(problem for part in parts for problem in part.problems))[:10]
         return Failed(
-            ReasonCode.CORRUPT, f"{path.name}: none of its {count} pages could be read", {"problems": said[:10]}
+            ReasonCode.CORRUPT, f"{file.path.name}: none of its {count} pages could be read", {"problems": said}
         )
-    read_by_ocr = tuple(page for part in parts for page in sorted(part.lines))
+    lines = {page: "\n".join(read) for part in parts for page, read in part.lines.items()}
+    reference = file.texts | lines
     return Converted(
-        document=joined(parts, name),
+        document=joined(parts, file.name),
         pages=count,
         missing_pages=missing,
-        ocr_pages=read_by_ocr,
+        ocr_pages=tuple(sorted(lines)),
         ranges=[part.range_report() for part in parts],
-        reference=_reference(file, classification, parts),
+        reference="\n".join(reference[page] for page in sorted(reference)),
     )
-
-
-def _counted(classification: PdfClassification | None) -> dict[int, int]:
-    if classification is None:
-        return {}
-    return {page.page: page.characters for page in classification.page_statistics if page.decision == "text"}
 
 
 def _page_sizes(converter: PdfConverter, file: PdfFile) -> list[tuple[float, float]] | Failed:
@@ -126,19 +117,14 @@ def _page_sizes(converter: PdfConverter, file: PdfFile) -> list[tuple[float, flo
         return Failed(ReasonCode.CORRUPT, f"{file.path.name} cannot be opened: {error}", evidence)
 
 
-def _reference(file: PdfFile, classification: PdfClassification | None, parts: list[Part]) -> str:
-    """Return the text the chunks are compared with: PDFium's for text pages, what OCR read for the others."""
-    lines = {page: "\n".join(read) for part in parts for page, read in part.lines.items()}
-    if classification is not None:
-        try:
-            document = pdfium.PdfDocument(file.path, password=file.password)
-        except PdfiumError:
-            return ""
-        with document:
-            for page in classification.text_pages:
-                if page not in lines:
-                    lines[page] = _text_layer(document, page)
-    return "\n".join(lines[page] for page in sorted(lines))
+def _text_layers(file: PdfFile, pages: Sequence[int]) -> dict[int, str]:
+    """Return the text layers of pages as PDFium reads them: what docling's text is compared with."""
+    try:
+        document = pdfium.PdfDocument(file.path, password=file.password)
+    except PdfiumError:
+        return {}
+    with document:
+        return {page: _text_layer(document, page) for page in pages}
 
 
 def _text_layer(document: pdfium.PdfDocument, number: int) -> str:

@@ -52,7 +52,8 @@ class PooledConverter:
             "document": str(self._cache.document_path(request.content_hash, identified.media)),
             "chunks": str(self._cache.chunks_path(request.content_hash, identified.media)),
         }
-        answer = self._pool.run(message)
+        is_pdf = identified.media is Media.PDF
+        answer = self._pool.run(message, cautiously={**message, "cautious": True, "final": True} if is_pdf else None)
         if not isinstance(answer, Failed) and answer.get("again"):
             # Pages are missing, and the worker had converted other files before: a state of the process may be why.
             answer = self._second_try(answer, message)

@@ -83,6 +83,8 @@ class RapidLayoutModel(BaseLayoutModel):
     def _predict(self, page: Page) -> LayoutPrediction:
         if page._backend is None or not page._backend.is_valid() or page.size is None:
             return page.predictions.layout or LayoutPrediction()
+        if len(page.cells) <= 1 and not list(page._backend.get_bitmap_rects()):
+            return LayoutPrediction()  # one line is one region; docling makes a text of it without being told
         picture = page.get_image(scale=self.options.scale)
         if picture is None:
             return LayoutPrediction()

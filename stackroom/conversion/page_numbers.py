@@ -1,9 +1,14 @@
-"""docling documents that are pieces of a file: keeping the file's page numbers right. No conversion here."""
+"""docling documents that are pieces of a file: their page numbers, and the text on each page. No conversion here."""
 
+import re
+import unicodedata
+from collections import Counter
 from collections.abc import Collection
 
 from docling_core.types.doc import DocItem, DoclingDocument, Size
 from docling_core.types.doc.document import ContentLayer, PageItem
+
+_WORD = re.compile(r"[^\W_]+")
 
 
 def blank_document(name: str, pages: Collection[int]) -> DoclingDocument:
@@ -39,24 +44,29 @@ def cut_pages(document: DoclingDocument, first: int, last: int) -> DoclingDocume
     return part
 
 
-def page_characters(document: DoclingDocument) -> dict[int, int]:
-    """Return how many characters that are not blank a document holds per page.
+def page_texts(document: DoclingDocument) -> dict[int, str]:
+    """Return the text a document holds per page.
 
     A paragraph that runs on overleaf is one item with a place, and a span of its text, on each page.
     """
-    counts: dict[int, int] = {}
+    texts: dict[int, list[str]] = {}
     for item in document.texts:
         text = item.text or item.orig
         for place in item.prov:
             start, end = place.charspan
-            counts[place.page_no] = counts.get(place.page_no, 0) + _solid(text[start:end])
+            texts.setdefault(place.page_no, []).append(text[start:end])
     for table in document.tables:
         for place in table.prov[:1]:
-            inside = sum(_solid(cell.text) for cell in table.data.table_cells)
-            counts[place.page_no] = counts.get(place.page_no, 0) + inside
-    return counts
+            texts.setdefault(place.page_no, []).extend(cell.text for cell in table.data.table_cells)
+    return {page: "\n".join(pieces) for page, pieces in texts.items()}
 
 
-def _solid(text: str) -> int:
-    """Return the number of characters that are not blank."""
-    return sum(map(len, text.split()))
+def share_found(expected: str, found: str) -> float:
+    """Return the share of the words of one text that another holds, 0 to 1; 1 for a text without words."""
+    wanted, held = _words(expected), _words(found)
+    total = wanted.total()
+    return (wanted & held).total() / total if total else 1.0
+
+
+def _words(text: str) -> Counter[str]:
+    return Counter(_WORD.findall(unicodedata.normalize("NFKC", text).casefold()))

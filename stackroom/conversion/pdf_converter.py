@@ -1,8 +1,8 @@
 """PDFs and pictures through docling's pipeline: segment by segment, with a second backend where the first falls short.
 
 docling-parse reads text layers best; PDFium opens files that docling-parse refuses, and the other way round. A segment
-is tried with the first; pages that it cannot read, or on which it finds far less text than the pre-check counted, are
-tried with the second. What came from where is recorded.
+is tried with the first; pages that it cannot read, or on which it finds other words than PDFium did before, are tried
+with the second. What came from where is recorded.
 """
 
 import gc
@@ -23,7 +23,7 @@ from pydantic import SecretStr
 from stackroom.config import LimitSettings, OcrSettings
 from stackroom.conversion.capped_backend import CappedPdfiumDocumentBackend
 from stackroom.conversion.ocr_engine import TextReader
-from stackroom.conversion.page_numbers import add_missing_pages, blank_document, cut_pages, page_characters
+from stackroom.conversion.page_numbers import add_missing_pages, blank_document, cut_pages, page_texts, share_found
 from stackroom.conversion.pictures import POINTS_PER_INCH, ImagePages, PageSource, PdfPages
 from stackroom.conversion.pipeline import PAGES_IN_FLIGHT
 from stackroom.conversion.scan_backend import ScanDocumentBackend, to_displayed_frame
@@ -36,10 +36,9 @@ DOCLING_PARSE, PDFIUM, OCR = "docling-parse", "pdfium", "ocr"
 BACKENDS = {"text": (DOCLING_PARSE, PDFIUM), "large": (PDFIUM,), "scan": (OCR,)}
 """Way of a segment to the backends that are tried, in order."""
 
-SHORT_SHARE = 0.5
-SHORT_CHARACTERS = 200
-"""A page is tried with the other backend if it gave less than this share of the characters the pre-check counted, and
-at least this many fewer."""
+LEAST_SHARE = 0.5
+"""A page is tried with the other backend if it holds less than this share of the words PDFium finds in its text layer:
+fonts whose letters docling-parse does not know come out as other letters, or not at all."""
 
 
 @dataclass(frozen=True)
@@ -50,8 +49,8 @@ class PdfFile:
     name: str
     is_image: bool = False
     password: str | None = None
-    characters: dict[int, int] = field(default_factory=dict)
-    """Page number to characters of its text layer that are not blank, as the pre-check counted them."""
+    texts: dict[int, str] = field(default_factory=dict)
+    """Page number to its text layer as PDFium reads it, for pages whose text layer is kept."""
 
 
 @dataclass
@@ -111,7 +110,7 @@ class PdfConverter:
         for backend in others:
             short = {page for part in parts for page in _short_pages(file, part)}
             for low, high in runs(short):
-                parts = _replace(parts, self._attempt(file, low, high, backend))
+                parts = _replace(file, parts, self._attempt(file, low, high, backend))
         return parts
 
     def _attempt(self, file: PdfFile, first: int, last: int, backend: str) -> Part:
@@ -188,37 +187,40 @@ def joined(parts: Sequence[Part], name: str) -> DoclingDocument:
 
 def _short_pages(file: PdfFile, part: Part) -> set[int]:
     """Return the pages of a part that another backend may read better."""
-    found = page_characters(part.document)
-    short = set()
-    for page in range(part.first, part.last + 1):
-        expected = file.characters.get(page, 0)
-        lacking = expected - found.get(page, 0)
-        if page not in part.read or (lacking >= SHORT_CHARACTERS and lacking > SHORT_SHARE * expected):
-            short.add(page)
-    return short
+    found = page_texts(part.document)
+    return {
+        page
+        for page in range(part.first, part.last + 1)
+        if page not in part.read or share_found(file.texts.get(page, ""), found.get(page, "")) < LEAST_SHARE
+    }
 
 
-def _replace(parts: Sequence[Part], better: Part) -> list[Part]:
-    """Put a second attempt at some pages into its place, unless it read less than the first."""
+def _replace(file: PdfFile, parts: Sequence[Part], better: Part) -> list[Part]:
+    """Put a second attempt at some pages into its place, unless it read no more than the first."""
     result: list[Part] = []
-    pages = range(better.first, better.last + 1)
     for part in parts:
         if not (part.first <= better.first and better.last <= part.last):
             result.append(part)
-            continue
-        before, after = page_characters(part.document), page_characters(better.document)
-        gained = sum(after.get(page, 0) for page in pages) > sum(before.get(page, 0) for page in pages)
-        if not gained and not better.read - part.read:
+        elif _gain(file, part, better) <= 0 and not better.read - part.read:
             part.problems += better.problems
             result.append(part)
-            continue
-        better.problems = [*part.problems, *better.problems]
-        if better.first > part.first:
-            result.append(_cut(part, part.first, better.first - 1))
-        result.append(better)
-        if better.last < part.last:
-            result.append(_cut(part, better.last + 1, part.last))
+        else:
+            better.problems = [*part.problems, *better.problems]
+            if better.first > part.first:
+                result.append(_cut(part, part.first, better.first - 1))
+            result.append(better)
+            if better.last < part.last:
+                result.append(_cut(part, better.last + 1, part.last))
     return result
+
+
+def _gain(file: PdfFile, part: Part, better: Part) -> float:
+    before, after = page_texts(part.document), page_texts(better.document)
+    return sum(
+        share_found(file.texts.get(page, ""), after.get(page, ""))
+        - share_found(file.texts.get(page, ""), before.get(page, ""))
+        for page in range(better.first, better.last + 1)
+    )
 
 
 def _cut(part: Part, first: int, last: int) -> Part:

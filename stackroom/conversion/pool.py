@@ -72,11 +72,12 @@ class WorkerPool:
             self.close()
             raise
 
-    def run(self, request: Message) -> Message | Failed:
+    def run(self, request: Message, cautiously: Message | None = None) -> Message | Failed:
         """Have a worker do what is asked and return its answer; a request that kills its worker twice is a failure.
 
         Args:
             request: JSON-serialisable.
+            cautiously: another way to ask for the same, for the second try when the first died of the file itself.
 
         Raises:
             ConfigError: see :meth:`WorkerProcess.start`.
@@ -85,9 +86,11 @@ class WorkerPool:
         first = self._attempt(request, fresh=False)
         if not isinstance(first, Death):
             return _unpack(first)
-        if not _worth_retrying(first):
-            return _failed(first, attempts=1)
-        second = self._attempt(request, fresh=True)
+        if cautiously is None or _had_outside_cause(first):
+            if not _worth_repeating(first):
+                return _failed(first, attempts=1)
+            cautiously = request
+        second = self._attempt(cautiously, fresh=True)
         return _failed(second, attempts=2) if isinstance(second, Death) else _unpack(second)
 
     def run_fresh(self, request: Message) -> Message | Failed:
@@ -194,8 +197,13 @@ class WorkerPool:
         worker.kill()
 
 
-def _worth_retrying(death: Death) -> bool:
-    """A crash may have an outside cause; time and memory ran out for good if the file had a worker of its own."""
+def _had_outside_cause(death: Death) -> bool:
+    """Somebody else killed the worker: native code ends otherwise, and so do we (with another reason)."""
+    return death.reason is ReasonCode.CRASHED and death.evidence.get("signal") in ("SIGKILL", "SIGTERM")
+
+
+def _worth_repeating(death: Death) -> bool:
+    """A crash may not come again; time and memory ran out for good if the file had a worker of its own."""
     return death.reason is ReasonCode.CRASHED or bool(death.evidence.get("files_before"))
 
 

@@ -234,6 +234,7 @@ class WorkerProcess:
             except BrokenChannelError as error:
                 # What the worker said cannot be trusted any more; it is treated as if it had crashed.
                 self._stderr += f"\n{error}\n".encode()
+                self.terminate()
                 data = b""
             except OSError:
                 data = b""

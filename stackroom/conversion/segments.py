@@ -15,7 +15,7 @@ class Segment:
     first: int
     last: int
     way: str
-    """``text`` (keep the text layer), ``large`` (the same, drawn within a cap), or ``scan`` (read the picture)."""
+    """``text`` (keep the text layer), ``large`` (the same by PDFium alone, drawn within a cap), ``scan`` (read it)."""
 
     @property
     def pages(self) -> range:
@@ -23,11 +23,17 @@ class Segment:
         return range(self.first, self.last + 1)
 
 
-def way_of(decision: str, size: tuple[float, float]) -> str:
-    """Return the way of a page, given what the pre-check decided and its size in points."""
+def way_of(decision: str, size: tuple[float, float], cautious: bool = False) -> str:
+    """Return the way of a page.
+
+    Args:
+        decision: what the pre-check decided: ``text``, ``ocr`` or ``blank``.
+        size: width and height in points.
+        cautious: keep away from docling-parse, on which the file has died before.
+    """
     if decision == "ocr":
         return "scan"
-    return "large" if size[0] * size[1] > LARGE_PAGE_POINTS else "text"
+    return "large" if cautious or size[0] * size[1] > LARGE_PAGE_POINTS else "text"
 
 
 def segments(ways: Sequence[str], window: int) -> list[Segment]:

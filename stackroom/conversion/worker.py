@@ -46,6 +46,8 @@ class Task:
     chunks_path: Path
     final: bool
     """Whether there will be no further try."""
+    cautious: bool
+    """Whether docling-parse is to be kept away from the file, because a worker died over it."""
 
     @classmethod
     def from_message(cls, message: Message) -> "Task":
@@ -60,6 +62,7 @@ class Task:
             document_path=Path(message.get("document", "")),
             chunks_path=Path(message.get("chunks", "")),
             final=bool(message.get("final")),
+            cautious=bool(message.get("cautious")),
         )
 
 
@@ -128,6 +131,7 @@ class DocumentWorker:
 
     def _converted(self, task: Task, report: Report) -> "Converted | Failed":
         from stackroom.conversion.converted import convert_office_file, convert_paged_file
+        from stackroom.conversion.pdf_converter import PdfFile
 
         name = Path(task.source_id).stem or task.source_id
         if task.media in (Media.PDF, Media.IMAGE):
@@ -136,9 +140,9 @@ class DocumentWorker:
                 classification = self.classify(task)
             if isinstance(classification, Failed):
                 return classification
-            converted = convert_paged_file(
-                self._pdf, task.path, name, task.password, classification, self._options.conversion.page_window, report
-            )
+            file = PdfFile(task.path, name, is_image=classification is None, password=task.password)
+            window = self._options.conversion.page_window
+            converted = convert_paged_file(self._pdf, file, classification, report, window, task.cautious)
         else:
             converted = convert_office_file(task.path, task.media, name)
         if isinstance(converted, Failed):
