@@ -23,9 +23,15 @@ from stackroom.records.naming import corpus_of
 RECORD_SET_ASSETS = ("vanished_sources", "record_indexes", "records_lint_report")
 
 CHECKS = {
-    "nothing_quarantined": "Every file is searchable; else which are not, why, and what to do.",
-    "nothing_refused": "Every line of every file is stored.",
+    "record_indexes": {
+        "counts_agree": "Every collection and its keyword index hold the records that are noted as stored.",
+    },
+    "records_lint_report": {
+        "nothing_quarantined": "Every file is searchable; else which are not, why, and what to do.",
+        "nothing_refused": "Every line of every file is stored.",
+    },
 }
+"""Asset to its checks."""
 
 
 def record_set_assets(config: Config, record_set: str) -> list[dg.AssetsDefinition]:
@@ -76,36 +82,28 @@ def record_set_assets(config: Config, record_set: str) -> list[dg.AssetsDefiniti
         deps=[all_files("record_collections"), asset_key(corpus, "vanished_sources")],
         description="The keyword index of every document type, over the records of all files.",
         kinds={"bm25"},
+        check_specs=_check_specs(corpus, "record_indexes"),
         **common,
     )
-    def record_indexes(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
+    def record_indexes(context: dg.AssetExecutionContext) -> Iterator[Any]:
         with bench(context) as opened:
             outcome = _indexed(opened)
-        return _result(outcome, index_metadata(outcome))
+        yield _result(outcome, index_metadata(outcome))
+        yield from _check_results(outcome)
 
     @dg.asset(
         name="records_lint_report",
         deps=[all_files("record_file"), asset_key(corpus, "vanished_sources")],
         description="Findings over all files, those with the most refused lines first.",
         kinds={"json"},
-        check_specs=[
-            dg.AssetCheckSpec(name, asset=asset_key(corpus, "records_lint_report"), description=description)
-            for name, description in CHECKS.items()
-        ],
+        check_specs=_check_specs(corpus, "records_lint_report"),
         **common,
     )
     def records_lint_report(context: dg.AssetExecutionContext) -> Iterator[Any]:
         with bench(context) as opened:
             outcome = lint_records(opened)
         yield _result(outcome, lint_metadata(outcome))
-        for check in outcome.checks:
-            yield dg.AssetCheckResult(
-                check_name=check.name,
-                passed=check.passed,
-                severity=SEVERITIES[check.severity],
-                description=check.message,
-                metadata=_check_metadata(check),
-            )
+        yield from _check_results(outcome)
 
     return [vanished_sources, record_indexes, records_lint_report]
 
@@ -113,18 +111,9 @@ def record_set_assets(config: Config, record_set: str) -> list[dg.AssetsDefiniti
 def refresh_events(bench: RecordBench) -> Iterator[dg.AssetMaterialization | dg.AssetCheckEvaluation]:
     """Refresh keyword indexes and lint report at the end of a per-file run, and yield what the run logs about it."""
     index = _indexed(bench)
-    yield _materialization(bench.name, "record_indexes", index, index_metadata(index))
+    yield from _logged(bench.name, "record_indexes", index, index_metadata(index))
     lint = lint_records(bench)
-    yield _materialization(bench.name, "records_lint_report", lint, lint_metadata(lint))
-    for check in lint.checks:
-        yield dg.AssetCheckEvaluation(
-            asset_key=asset_key(bench.name, "records_lint_report"),
-            check_name=check.name,
-            passed=check.passed,
-            severity=SEVERITIES[check.severity],
-            description=check.message,
-            metadata=_check_metadata(check),
-        )
+    yield from _logged(bench.name, "records_lint_report", lint, lint_metadata(lint))
 
 
 def index_metadata(outcome: Produced | Unchanged) -> dict[str, dg.MetadataValue]:
@@ -158,18 +147,36 @@ def _indexed(bench: RecordBench) -> Produced | Unchanged:
     return outcome
 
 
-def _check_metadata(check: CheckResult) -> dict[str, dg.MetadataValue]:
+def _check_specs(corpus: str, asset: str) -> list[dg.AssetCheckSpec]:
+    return [
+        dg.AssetCheckSpec(name, asset=asset_key(corpus, asset), description=description)
+        for name, description in CHECKS[asset].items()
+    ]
+
+
+def _check_results(outcome: Produced | Unchanged) -> Iterator[dg.AssetCheckResult]:
+    for check in outcome.checks:
+        yield dg.AssetCheckResult(check_name=check.name, **_verdict(check))
+
+
+def _verdict(check: CheckResult) -> dict[str, Any]:
     columns = ["source_id", "reason", "message", "remedy"]
-    return {"files": dg.MetadataValue.md(markdown_table(check.details.get("files", []), columns))}
+    return {
+        "passed": check.passed,
+        "severity": SEVERITIES[check.severity],
+        "description": check.message,
+        "metadata": {"files": dg.MetadataValue.md(markdown_table(check.details.get("files", []), columns))},
+    }
 
 
 def _result(outcome: Produced | Unchanged, metadata: dict[str, dg.MetadataValue]) -> dg.MaterializeResult:
     return dg.MaterializeResult(metadata=metadata, data_version=dg.DataVersion(outcome.fingerprint))
 
 
-def _materialization(
+def _logged(
     corpus: str, name: str, outcome: Produced | Unchanged, metadata: dict[str, dg.MetadataValue]
-) -> dg.AssetMaterialization:
-    return dg.AssetMaterialization(
-        asset_key(corpus, name), metadata=metadata, tags={"dagster/data_version": outcome.fingerprint}
-    )
+) -> Iterator[dg.AssetMaterialization | dg.AssetCheckEvaluation]:
+    key = asset_key(corpus, name)
+    yield dg.AssetMaterialization(key, metadata=metadata, tags={"dagster/data_version": outcome.fingerprint})
+    for check in outcome.checks:
+        yield dg.AssetCheckEvaluation(asset_key=key, check_name=check.name, **_verdict(check))

@@ -1,10 +1,11 @@
 """A record set as a whole: what has to be done, its keyword indexes, its lint report, and a run without Dagster."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from stackroom.artefacts import read_json, write_json
+from stackroom.errors import StackroomError
 from stackroom.fingerprint import fingerprint
 from stackroom.ledger import SourceState, Verdict
 from stackroom.outcome import CheckResult, Failed, Outcome, Produced, Unchanged
@@ -13,6 +14,7 @@ from stackroom.records import collections, record_file
 from stackroom.records.bench import RecordBench, RecordWork
 from stackroom.records.flatten import FLATTENER_VERSION
 from stackroom.records.lint import RECORD_LINT_VERSION, as_json, lint_set
+from stackroom.records.registry import KnownCollection
 from stackroom.stores.bm25.index import build_index
 
 SET_LINT_SCHEMA = "stackroom.records_lint_report/1"
@@ -109,6 +111,7 @@ def judge(bench: RecordBench, source_id: str, outcomes: Mapping[str, Outcome], s
 def build_indexes(bench: RecordBench) -> Produced | Unchanged:
     """Build the keyword index of every document type from the tokens of all files; skip those that are up to date."""
     report: dict[str, dict[str, Any]] = {}
+    differing: list[str] = []
     built = False
     for known in bench.registry.collections(bench.record_set, bench.store_uri):
         if known.model == bench.model.key:
@@ -116,9 +119,21 @@ def build_indexes(bench: RecordBench) -> Produced | Unchanged:
             made = build_index(paths, bench.index_folder(known.label), bench.settings.records.bm25)
             report[known.label] = {"records": made.rows, "terms": made.terms, "fingerprint": made.fingerprint}
             built = built or made.built
+            differing += _counts_differ(bench, known, made.rows)
     made_for = fingerprint("record_indexes", 1, indexes=report)
     summary = {"types": report, "records": sum(entry["records"] for entry in report.values())}
-    return (Produced if built else Unchanged)(made_for.digest, summary)
+    message = "; ".join(differing) or "collections, registry and keyword indexes hold the same number of records"
+    check = CheckResult("counts_agree", passed=not differing, message=message)
+    return (Produced if built else Unchanged)(made_for.digest, summary, (check,))
+
+
+def _counts_differ(bench: RecordBench, known: KnownCollection, indexed: int) -> list[str]:
+    """Say how collection, registry and keyword index of a type differ in the number of their records."""
+    stored = bench.store(known, create=True).count()
+    noted = bench.registry.counts(known.store, [known.collection])[known.collection]
+    if stored == noted == indexed:
+        return []
+    return [f"{known.label}: {stored} rows in the collection, {noted} noted, {indexed} in the keyword index"]
 
 
 def lint_records(bench: RecordBench) -> Produced | Unchanged:
@@ -211,21 +226,26 @@ def run_file(work: RecordWork, stages: Sequence[RecordStage]) -> dict[str, Outco
 
 
 def settle(bench: RecordBench, source_id: str, outcomes: Mapping[str, Outcome], settings: str) -> Verdict | None:
-    """Write what became of a file into the ledger; a quarantined one is taken out of the collections first.
-
-    Raises:
-        StoreError: a store cannot be reached.
-    """
+    """Write what became of a file into the ledger; a quarantined one is taken out of the collections first."""
     verdict = judge(bench, source_id, outcomes, settings)
     if verdict is not None:
         if verdict.state == "quarantined":
-            report = record_file.read_report(RecordWork(bench, source_id))
-            collections.withdraw_file(bench, source_id)
-            if report is not None:  # the refused lines stay readable
-                made_for = fingerprint("withdrawn", 1, of=report.fingerprint)
-                path = bench.artefacts.path(record_file.STAGE, source_id, "json")
-                write_json(path, record_file.REPORT_SCHEMA, made_for, report.data)
+            verdict = _withdrawn(bench, source_id, verdict)
         bench.ledger.record(bench.name, source_id, verdict)
+    return verdict
+
+
+def _withdrawn(bench: RecordBench, source_id: str, verdict: Verdict) -> Verdict:
+    """Take a quarantined file out of the collections; where that cannot be done now, it is left for the next time."""
+    report = record_file.read_report(RecordWork(bench, source_id))
+    try:
+        collections.withdraw_file(bench, source_id)
+    except StackroomError as error:
+        return replace(verdict, state="pending", message=f"{verdict.message}; not yet out of the store: {error}")
+    if report is not None:  # the refused lines stay readable
+        made_for = fingerprint("withdrawn", 1, of=report.fingerprint)
+        path = bench.artefacts.path(record_file.STAGE, source_id, "json")
+        write_json(path, record_file.REPORT_SCHEMA, made_for, report.data)
     return verdict
 
 

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from stackroom.errors import RecordError
 from stackroom.records.prepare import PreparedRecord
+from stackroom.stores.sqlite_file import connect, transaction
 
 _WAIT_SECONDS = 60.0
 _SCHEMA = """
@@ -51,18 +51,11 @@ class Registry:
         """Open or create the registry.
 
         Raises:
-            RecordError: the file cannot be used.
+            StoreError: the file cannot be used.
         """
         self._path = path
         self._lock = threading.Lock()
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._connection = sqlite3.connect(path, timeout=_WAIT_SECONDS, check_same_thread=False)
-            self._connection.execute("PRAGMA journal_mode=WAL")
-            self._connection.execute("PRAGMA synchronous=NORMAL")
-            self._connection.executescript(_SCHEMA)
-        except (OSError, sqlite3.Error) as error:
-            raise RecordError(f"the registry of records {path} cannot be opened: {error}") from error
+        self._connection = connect(path, _SCHEMA, _WAIT_SECONDS)
 
     def close(self) -> None:
         """Close the file."""
@@ -72,7 +65,7 @@ class Registry:
     def put_file(self, record_set: str, file: str, records: Iterable[PreparedRecord]) -> None:
         """Note what a file holds, in place of what it held before."""
         rows = [(record_set, file, record.record_id, record.doc_id, record.label) for record in records]
-        with self._used() as db:
+        with self._used(write=True) as db:
             db.execute("DELETE FROM records WHERE record_set=? AND file=?", (record_set, file))
             db.executemany("INSERT INTO records VALUES (?,?,?,?,?)", rows)
 
@@ -118,7 +111,7 @@ class Registry:
     def add_collection(self, record_set: str, known: KnownCollection) -> None:
         """Note a collection before anything is written to it."""
         values = (record_set, known.store, known.collection, known.label, known.doc_type, known.model)
-        with self._used() as db:
+        with self._used(write=True) as db:
             db.execute("INSERT OR REPLACE INTO collections VALUES (?,?,?,?,?,?)", values)
 
     def collections(self, record_set: str, store: str | None = None) -> list[KnownCollection]:
@@ -145,7 +138,7 @@ class Registry:
     def set_stored(self, store: str, collection: str, file: str, digests: Mapping[str, str]) -> None:
         """Note what is stored of a file, in place of what was noted before."""
         rows = [(store, collection, file, record_id, digest) for record_id, digest in digests.items()]
-        with self._used() as db:
+        with self._used(write=True) as db:
             db.execute("DELETE FROM stored WHERE store=? AND collection=? AND file=?", (store, collection, file))
             db.executemany("INSERT INTO stored VALUES (?,?,?,?,?)", rows)
 
@@ -156,10 +149,6 @@ class Registry:
             return {name: int(db.execute(query, (store, name)).fetchone()[0]) for name in collections}
 
     @contextmanager
-    def _used(self) -> Iterator[sqlite3.Connection]:
-        with self._lock:
-            try:
-                with self._connection:
-                    yield self._connection
-            except sqlite3.Error as error:
-                raise RecordError(f"the registry of records {self._path} cannot be used: {error}") from error
+    def _used(self, write: bool = False) -> Iterator[sqlite3.Connection]:
+        with self._lock, transaction(self._connection, self._path, write=write):
+            yield self._connection

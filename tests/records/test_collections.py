@@ -6,6 +6,7 @@ import pytest
 
 from stackroom.errors import ConfigError, RecordError
 from stackroom.records.bench import RecordBenchSettings
+from stackroom.records.ingest import build_indexes
 from stackroom.records.naming import collection_name_for_doc_type, type_label
 from tests.records.generator import TYPES, records
 
@@ -147,6 +148,10 @@ def test_lost_rows_and_interrupted_writes_are_mended_by_the_next_run(plant, reco
     with plant.bench() as bench:
         (known,) = bench.registry.collections("plant")
         bench.store(known).drop()
+    with plant.bench() as bench:
+        (check,) = build_indexes(bench).checks
+        assert not check.passed
+        assert check.message == "CR: 0 rows in the collection, 2 noted, 2 in the keyword index"
     done = plant.ingest(force=True)
     assert (done["upserted"], done["embedded"]) == (2, 0)
     assert len(plant.ask("CR", "pump", hybrid_weight=1.0)) == 2
