@@ -9,8 +9,10 @@ from assets import (
     bm25_corpus,
     chunks,
     embeddings,
+    evaluation,
     lint_report,
     metadata_map,
+    near_duplicates,
     ocr_classification,
     source_document,
     vector_collection,
@@ -81,6 +83,8 @@ def build_defs(
                 per_file_assets(config, corpus, STAGE_ASSETS, listener),
                 *index_assets(config, corpus),
                 drift_asset(config, corpus),
+                near_duplicates.near_duplicates_asset(config, corpus),
+                *evaluation.evaluation_assets(config, corpus),
             )
         ]
         + [
@@ -88,10 +92,18 @@ def build_defs(
             for name in config.records
             for definition in (record_assets(config, name, listener), *record_set_assets(config, name))
         ],
-        jobs=[*(job for pair in jobs.values() for job in pair), *(drift_job(corpus) for corpus in config.corpora)],
+        jobs=[
+            *(job for pair in jobs.values() for job in pair),
+            *(_weekly_job(config, corpus) for corpus in config.corpora),
+        ],
         sensors=source_sensors(config, jobs),
         schedules=nightly_schedules(config),
         resources=resources,
         # One process per run: the multiprocess executor costs 5.6 s for a four-step file, and models load once per run.
         executor=dg.in_process_executor,
     )
+
+
+def _weekly_job(config: Config, corpus: str) -> Any:
+    measured = [evaluation.NAME] if config.corpus(corpus).evaluation is not None else []
+    return drift_job(corpus, [near_duplicates.NAME, *measured])

@@ -41,11 +41,16 @@ def refresh_job(corpus: str, names: Sequence[str] = INDEX_ASSETS) -> Any:
     )
 
 
-def drift_job(corpus: str) -> Any:
-    """Return the job that compares the stores of a corpus with its artefacts."""
+def drift_job(corpus: str, also: Sequence[str] = ()) -> Any:
+    """Return the weekly job of a corpus: it compares the stores with the artefacts, and looks at the whole corpus.
+
+    Args:
+        corpus: corpus name.
+        also: names of the other assets it makes.
+    """
     return dg.define_asset_job(
         f"drift_{corpus}",
-        selection=dg.AssetSelection.assets(asset_key(corpus, "drift_report")),
-        description=f"Compare the stores of {corpus} with its artefacts.",
+        selection=dg.AssetSelection.assets(*(asset_key(corpus, name) for name in ("drift_report", *also))),
+        description=f"Compare the stores of {corpus} with its artefacts, and look for near-duplicates.",
         tags={CORPUS_TAG: corpus},
     )

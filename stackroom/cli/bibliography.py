@@ -20,6 +20,7 @@ from stackroom.cli.output import (
     program,
     safe,
 )
+from stackroom.cli.source_argument import only_corpus
 from stackroom.config import Config
 from stackroom.errors import ConfigError
 
@@ -126,19 +127,6 @@ def merged_fields(config: Config, corpus: str) -> dict[str, dict[str, Any]]:
 
     with Bench(BenchSettings.of(config, corpus)) as bench:
         return {found.source_id: found.fields for found in corpus_maps(bench)}
-
-
-def only_corpus(config: Config, corpus: str | None) -> str:
-    """Return the corpus that is meant: the one named, or the only one there is.
-
-    Raises:
-        ConfigError: there is no such corpus, or none was named and there are several.
-    """
-    if corpus is None and len(config.corpora) != 1:
-        raise ConfigError(f"say which corpus with --corpus; there are {', '.join(sorted(config.corpora)) or 'none'}")
-    name = corpus if corpus is not None else next(iter(config.corpora))
-    config.corpus(name)
-    return name
 
 
 def select_values(

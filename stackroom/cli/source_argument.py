@@ -1,4 +1,4 @@
-"""Which file a user means: by its path inside the corpus, by any path to it, or by its name if only one has it."""
+"""Which file is meant (by its path in the corpus, any path, or its name if only one has it), and which corpus."""
 
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -38,6 +38,19 @@ def find_source(config: Config, text: str, corpus: str | None = None) -> Source:
         raise ConfigError(f"{text!r} is no file of {where}; `{program()} status --all` lists all files")
     listed = "; ".join(f"{one.corpus}: {display_name(one.source_id)}" for one in found[:MOST_LISTED])
     raise ConfigError(f"{text!r} may be {len(found)} files ({listed}); give the whole path, or --corpus")
+
+
+def only_corpus(config: Config, corpus: str | None) -> str:
+    """Return the corpus that is meant: the one named, or the only one there is.
+
+    Raises:
+        ConfigError: there is no such corpus, or none was named and there are several.
+    """
+    if corpus is None and len(config.corpora) != 1:
+        raise ConfigError(f"say which corpus with --corpus; there are {', '.join(sorted(config.corpora)) or 'none'}")
+    name = corpus if corpus is not None else next(iter(config.corpora))
+    config.corpus(name)
+    return name
 
 
 def matching_sources(config: Config, text: str, corpora: list[str]) -> list[Source]:
