@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from stackroom.config import Config, load_config
+from stackroom.config import Config, EmbedderSettings, load_config
+from stackroom.embedding import open_embedder
+from stackroom.embedding.cache import VectorCache
+from stackroom.embedding.cached import CachedEmbedder
 from stackroom.records.bench import RecordBench, RecordBenchSettings
 from stackroom.records.ingest import ingest_records
 from stackroom.records.search import RecordSearcher
@@ -22,12 +25,31 @@ def embedders() -> Iterator[Embedders]:
     opened.close()
 
 
+class Kept:
+    """The model behind an embedder, which outlives the embedders that use it: loading it takes seconds."""
+
+    def __init__(self, model):
+        self._model = model
+
+    def __getattr__(self, name):
+        return getattr(self._model, name)
+
+    def close(self):
+        """Leave the model open."""
+
+
+@pytest.fixture(scope="session")
+def model() -> Kept:
+    return Kept(open_embedder(EmbedderSettings())._model)
+
+
 @dataclass
 class Plant:
     """A record set called `plant`."""
 
     root: Path
     embedders: Embedders
+    model: Kept
 
     @property
     def folder(self) -> Path:
@@ -45,7 +67,10 @@ class Plant:
         return write(self.folder / name, rows)
 
     def bench(self) -> RecordBench:
-        return RecordBench(RecordBenchSettings.of(self.config, "plant"))
+        return RecordBench(
+            RecordBenchSettings.of(self.config, "plant"),
+            open_embedder=lambda settings: CachedEmbedder(self.model, VectorCache(settings.state.embedding_cache)),
+        )
 
     def ingest(self, **options) -> dict:
         with self.bench() as bench:
@@ -60,8 +85,8 @@ class Plant:
 
 
 @pytest.fixture
-def plant(tmp_path, embedders) -> Plant:
-    made = Plant(tmp_path, embedders)
+def plant(tmp_path, embedders, model) -> Plant:
+    made = Plant(tmp_path, embedders, model)
     made.folder.mkdir()
     made.settings()
     return made

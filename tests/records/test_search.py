@@ -144,7 +144,7 @@ def ask_in_a_fresh_process(plant):
 
 
 def test_a_fresh_process_that_only_asks_gives_the_same_hybrid_answer(plant):
-    plant.write("a.jsonl", list(records(60)))
+    plant.write("a.jsonl", list(records(30)))
     plant.ingest()
     here = [
         [hit.record_id, hit.score, dict(hit.ranks), hit.metadata["_bm25_available"]]
@@ -176,7 +176,9 @@ def test_snippets_and_ids_follow_the_reference_cases(shared):
 
 
 @pytest.mark.slow
-def test_twenty_thousand_records_of_six_types(plant):
+@pytest.mark.parametrize("backend", ["sqlite", "chroma"])
+def test_twenty_thousand_records_of_six_types(plant, backend):
+    plant.settings(vector_store=f"{backend}:{plant.root}/state/records")
     everything = list(records(20_000))
     for part in range(4):
         plant.write(f"{part}.jsonl", everything[part::4])
