@@ -5,8 +5,7 @@
 #   tools/install.sh dev        the same plus what the tests and the sample library's generator need
 #
 # PYTHON names the interpreter (default: the first that works of 3.12, 3.11, 3.13); VENV the environment (default:
-# .venv); PIP_ARGS is passed to pip, for example
-#   PIP_ARGS   passed on to pip, for example the options that choose a CPU build of PyTorch
+# .venv); PIP_ARGS is passed to pip, for example the options that choose a CPU build of PyTorch.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 what=${1:-runtime}
