@@ -4,6 +4,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from typing_extensions import override
 
 from stackroom.config import EmbedderSettings
@@ -48,6 +49,7 @@ class VSRetriever(BaseRetriever[VectorStoreInfo]):
         self._settings = embedder if isinstance(embedder, EmbedderSettings) else EmbedderSettings()
         self._embedder = None if isinstance(embedder, EmbedderSettings) else embedder
         self._score_threshold = score_threshold
+        self._last: tuple[str, np.ndarray] | None = None
 
     @override
     def setup(self) -> None:
@@ -75,11 +77,18 @@ class VSRetriever(BaseRetriever[VectorStoreInfo]):
     ) -> tuple[str, list[StoreHit]]:
         opened: VectorStore = store.loaded_object
         model = self._model()
-        hits = opened.query(model.embed([query])[0], k, metadata_filter)
+        hits = opened.query(self._vector(query, model), k, metadata_filter)
         kept = [hit for hit in hits if hit.score >= self._score_threshold]
         if not kept:
             self._logger.warning("%s: nothing found; does the collection hold what it should?", store.name)
         return model.identity.key, kept
+
+    def _vector(self, query: str, model: Embedder) -> np.ndarray:
+        """Embed a query; the last one is kept, as several stores are asked the same."""
+        with self._lock:
+            if self._last is None or self._last[0] != query:
+                self._last = (query, model.embed([query])[0])
+            return self._last[1]
 
     def _model(self) -> Embedder:
         with self._lock:
