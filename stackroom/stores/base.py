@@ -183,10 +183,17 @@ class VectorStore(ABC):
 
     @final
     def scan(self, batch_size: int = 500) -> Iterator[StoredRow]:
-        """Yield every row with its vector, in no particular order. Do not write before the iterator is used up."""
-        with self._lock, self._reading():
-            for rows in self._scan(None, batch_size):
-                yield from rows
+        """Yield every row with its vector, in no particular order.
+
+        Nothing is locked between two batches: rows written or deleted meanwhile may be among them or not.
+        """
+        batches_of_rows = self._scan(None, batch_size)
+        while True:
+            with self._lock, self._reading():
+                rows = next(batches_of_rows, None)
+            if rows is None:
+                return
+            yield from rows
 
     @final
     def verify(self, sample: int = 20) -> list[str]:
@@ -201,8 +208,8 @@ class VectorStore(ABC):
             if total and not rows:
                 problems.append(f"the collection counts {total} rows but gives none")
             for row in rows:
-                found = [] if row.vector is None else self._search(row.vector, 1 + _TIE_MARGIN, None).rows
-                hits, _ = rank(found, np.asarray(row.vector), None)
+                vector = np.asarray(row.vector)
+                hits, _ = rank(self._probe(vector, 1 + _TIE_MARGIN), vector, None)
                 if not hits or hits[0].score < 1 - 1e-4:
                     problems.append(f"chunk {row.chunk_id} of {row.source_id} is stored but not found by its vector")
             return problems
@@ -286,6 +293,10 @@ class VectorStore(ABC):
 
     @abstractmethod
     def _drop(self) -> None: ...
+
+    def _probe(self, unit: np.ndarray, n: int) -> Sequence[StoredRow]:
+        """Ask the backend's own vector index, for :meth:`verify`."""
+        return self._search(unit, n, None).rows
 
     def _sample(self, n: int) -> Iterator[StoredRow]:
         """Yield up to ``n`` rows with vectors for :meth:`verify`."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stackroom.artefacts import StoredRow
-from stackroom.errors import StoreNotFoundError
+from stackroom.errors import StoreError, StoreNotFoundError
 from stackroom.stores.base import VectorStore
 from stackroom.stores.chroma_access import ChromaAccess, ChromaFolder, ChromaServer
 from stackroom.stores.chroma_mirror import ChromaMirror
@@ -37,6 +37,7 @@ _COMPARED = 8000
 """Rows up to which all that match are compared with the help of the copy; that takes 10 ms and is exact."""
 _MOST_ASKED = 1000
 """Rows asked of the index for a filter that lets many through; 1,000 ids take some 20 ms."""
+_NOTING_ATTEMPTS = 5
 _INCLUDE: Any = ["metadatas", "documents", "embeddings"]
 
 
@@ -141,9 +142,14 @@ class ChromaStore(VectorStore):
     def _note_text_fields(self, rows: Sequence[StoredRow]) -> None:
         """Note fields that hold a text for the first time, before the rows that do are written."""
         fields = {key for row in rows for key, value in row.metadata.items() if isinstance(value, str)}
-        if not fields <= self._text_fields():
+        for _ in range(_NOTING_ATTEMPTS):
+            if fields <= self._text_fields():
+                return
+            self._collection_as_of = None  # another client of a server may have noted some at the same time
             together = sorted(fields | self._text_fields())
-            self._collection.modify(metadata={**self._collection.metadata, _TEXT_FIELDS: json.dumps(together)})
+            self._collection.modify(metadata={**(self._collection.metadata or {}), _TEXT_FIELDS: json.dumps(together)})
+            self._collection_as_of = None
+        raise StoreError(f"collection {self.spec.name} in {self._access.where} does not keep notes; try again")
 
     def _text_fields(self) -> set[str]:
         return set(json.loads((self._collection.metadata or {}).get(_TEXT_FIELDS, "[]")))
@@ -264,6 +270,9 @@ class MirroredChromaStore(ChromaStore):
         """Return the chunk ids of those of the ``n`` most similar rows that match, best first."""
         found: Any = self._collection.query(query_embeddings=[unit], n_results=n, include=[])
         return self._mirror.which_are(found["ids"][0], matching)
+
+    def _probe(self, unit: np.ndarray, n: int) -> Sequence[StoredRow]:
+        return super()._search(unit, n, None).rows
 
     def _ids(self, source_id: str) -> set[str]:
         return super()._ids(source_id) if self._copied_rows() is None else self._mirror.table.ids(source_id)

