@@ -1,6 +1,5 @@
 """A crash leaves the old or the new content; a lock names its holder."""
 
-import os
 import subprocess
 import sys
 
@@ -13,11 +12,16 @@ from stackroom.errors import StoreLockedError
 def test_an_interrupted_write_leaves_the_old_content_and_no_temporary_file(tmp_path):
     target = tmp_path / "a.json"
     write_text(target, "old")
-    with pytest.raises(RuntimeError), atomic_write(target) as handle:
-        handle.write(b"half of the new con")
-        raise RuntimeError
+
+    def write_half() -> None:
+        with atomic_write(target) as handle:
+            handle.write(b"half of the new con")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        write_half()
     assert target.read_text() == "old"
-    assert os.listdir(tmp_path) == ["a.json"]
+    assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
 
 
 def test_a_finished_write_replaces_the_content(tmp_path):
@@ -40,9 +44,9 @@ def test_a_held_lock_names_its_holder(tmp_path):
     )
     try:
         assert holder.stdout.readline() == "held\n"
-        with pytest.raises(StoreLockedError, match=rf"the store is being written by process {holder.pid} on "):
-            with writer_lock(lock, "the store"):
-                pass
+        named = rf"the store is being written by process {holder.pid} on "
+        with pytest.raises(StoreLockedError, match=named), writer_lock(lock, "the store"):
+            pass
         holder.kill()
         holder.wait()
         with writer_lock(lock, "the store", wait_seconds=5):

@@ -21,7 +21,8 @@ def project(tmp_path):
 def test_defaults_hold_for_every_corpus_and_a_corpus_may_differ(project):
     folder = project(
         "defaults: {chunking: {max_tokens: 200}, vector_store: 'sqlite:/x.db'}\n"
-        "corpora:\n  a1: {folder: papers}\n  b1: {folder: papers, chunking: {max_tokens: 100}, vector_store: 'memory:'}\n"
+        "corpora:\n  a1: {folder: papers}\n"
+        "  b1: {folder: papers, chunking: {max_tokens: 100}, vector_store: 'memory:'}\n"
     )
     config = load_config(folder, {})
     assert [config.corpora[name].chunking.max_tokens for name in ("a1", "b1")] == [200, 100]

@@ -61,7 +61,7 @@ def test_an_unusable_interpreter_is_named(tmp_path):
 
 def test_an_interpreter_that_exists_but_does_not_start_is_passed_over(tmp_path):
     """A version manager leaves shims for interpreters that are not installed; they fail when called."""
-    for name in ("python3.12", "python3.11", "python3.13", "python3", "python"):
+    for name in ("python3.11", "python3.12", "python3.13", "python3", "python"):
         (tmp_path / name).write_text("#!/bin/sh\necho 'not installed' >&2\nexit 127\n")
         (tmp_path / name).chmod(0o755)
     ended = run("tools/install.sh", "runtime", PATH=f"{tmp_path}:/usr/bin:/bin", VENV=str(tmp_path / "venv"))

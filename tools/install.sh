@@ -4,7 +4,7 @@
 #   tools/install.sh runtime    what `stackroom` needs to run
 #   tools/install.sh dev        the same plus what the tests and the sample library's generator need
 #
-# PYTHON names the interpreter (default: the first that works of 3.12, 3.11, 3.13); VENV the environment (default:
+# PYTHON names the interpreter (default: the first that works of 3.11, 3.12, 3.13); VENV the environment (default:
 # .venv); PIP_ARGS is passed to pip, for example the options that choose a CPU build of PyTorch.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -16,9 +16,9 @@ usable() { # the interpreter exists, starts (a shim may not), and is of a versio
 }
 
 find_python() {
-  # 3.12 and 3.11 come first: the table model has no wheel for 3.13, where tables are read as text.
+  # 3.11 and 3.12 come first: the table model has no wheel for 3.13, where tables are read as text.
   local candidate
-  for candidate in ${PYTHON:-python3.12 python3.11 python3.13 python3 python}; do
+  for candidate in ${PYTHON:-python3.11 python3.12 python3.13 python3 python}; do
     if usable "$candidate"; then
       command -v "$candidate"
       return
