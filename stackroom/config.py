@@ -350,7 +350,12 @@ class Config(Section):
 
     def vector_store_uri(self, name: str) -> str:
         """Return the store URI of a corpus (default: the Chroma folder of the state folder)."""
-        return self.corpus(name).vector_store or f"chroma:{self.state_folder / 'stores' / 'chroma'}"
+        return self.corpus(name).vector_store or self.default_store_uri
+
+    @property
+    def default_store_uri(self) -> str:
+        """Store URI of corpora that name none: a Chroma folder in the state folder."""
+        return f"chroma:{self.state_folder / 'stores' / 'chroma'}"
 
 
 def check_store_uri(uri: str) -> str:

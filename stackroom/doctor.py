@@ -49,8 +49,16 @@ def examine(bench: Bench) -> list[Problem]:
     Raises:
         StoreError: the vector store cannot be reached.
     """
-    done = {state.source_id: state for state in bench.ledger.sources(bench.name) if state.state in _STORED}
-    return [problem for check in CHECKS for problem in check(bench, done)]
+    return _run(CHECKS, bench)
+
+
+def examine_store(bench: Bench) -> list[Problem]:
+    """Compare only manifest and vector store with the artefacts.
+
+    Raises:
+        StoreError: the vector store cannot be reached.
+    """
+    return _run(STORE_CHECKS, bench)
 
 
 def repair(bench: Bench, problems: list[Problem]) -> list[Problem]:
@@ -144,15 +152,17 @@ def _index_agrees(bench: Bench, done: Mapping[str, SourceState]) -> Iterator[Pro
         yield Problem("index", "stale", f"the keyword index has {rows} rows, the sources have {expected} chunks")
 
 
-CHECKS: tuple[Callable[[Bench, Mapping[str, SourceState]], Iterator[Problem]], ...] = (
-    _manifest_agrees,
-    _rows_agree,
-    _store_answers,
-    _tokens_readable,
-    _index_agrees,
-)
+_Check = Callable[[Bench, Mapping[str, SourceState]], Iterator[Problem]]
+
+STORE_CHECKS: tuple[_Check, ...] = (_manifest_agrees, _rows_agree, _store_answers)
+CHECKS: tuple[_Check, ...] = (*STORE_CHECKS, _tokens_readable, _index_agrees)
 
 _STORED = ("searchable", "partial")
+
+
+def _run(checks: "tuple[_Check, ...]", bench: Bench) -> list[Problem]:
+    done = {state.source_id: state for state in bench.ledger.sources(bench.name) if state.state in _STORED}
+    return [problem for check in checks for problem in check(bench, done)]
 
 
 def _write_again(bench: Bench, source: str) -> Failed | None:

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import shutil
 import sys
 from collections.abc import Iterable, Iterator
@@ -82,3 +83,9 @@ def program() -> str:
     with contextlib.suppress(ValueError):
         script = script.relative_to(Path.cwd())
     return str(script)
+
+
+def shown_uri(uri: str) -> str:
+    """Return a store URI with its password, if it holds one, made unreadable."""
+    hidden = re.sub(r"(?<=://)([^:@/]*):[^@/]*@", r"\1:***@", uri)
+    return re.sub(r"(?i)(password=)[^&]*", r"\1***", hidden)

@@ -20,11 +20,13 @@ from stackroom.cli.output import (
     print_warning,
     program,
     safe,
+    shown_uri,
 )
 from stackroom.cli.project import Options
 from stackroom.config import Config
 from stackroom.errors import SourceError
 from stackroom.identity import display_name
+from stackroom.remembered import read_moved_stores
 
 if TYPE_CHECKING:
     from stackroom.ledger import SourceState
@@ -63,6 +65,18 @@ class SourceLine:
         return {**vars(self), "name": display_name(self.source_id), "missing_pages": list(self.missing_pages)}
 
 
+@dataclass(frozen=True)
+class StoreLine:
+    """Where the vectors of a corpus are; the fields are those of ``--json``. Passwords are not shown."""
+
+    corpus: str
+    vector_store: str
+    moved_from: str | None = None
+    """What the settings name, if the corpus was moved from there."""
+    kept: tuple[str, ...] = ()
+    """Old stores that wait to be dropped."""
+
+
 def status(
     context: typer.Context,
     corpus: Annotated[
@@ -74,11 +88,14 @@ def status(
     """Show for every file whether it can be searched, and if not, why and what to do."""
     options: Options = context.obj
     config = options.load()
-    lines = [line for name in corpus or sorted(config.corpora) for line in source_lines(config, name)]
+    names = corpus or sorted(config.corpora)
+    lines = [line for name in names for line in source_lines(config, name)]
+    stores = [store_line(config, name) for name in names]
     if as_json:
-        print_json({"sources": [line.to_json() for line in lines]})
+        print_json({"sources": [line.to_json() for line in lines], "stores": [vars(store) for store in stores]})
     else:
         print_status(lines, console(), every=every)
+        print_stores(stores, console())
     return EXIT_FILES_FAILED if any(line.state == "quarantined" for line in lines) else EXIT_FINE
 
 
@@ -105,6 +122,15 @@ def source_lines(config: Config, corpus: str) -> list[SourceLine]:
     lines = [_current(row, files.get(source)) for source, row in known.items()]
     lines += [SourceLine(corpus, source, "pending") for source in files if source not in known]
     return sorted(lines, key=lambda line: line.source_id)
+
+
+def store_line(config: Config, corpus: str) -> StoreLine:
+    """Return where the vectors of a corpus are, and where they were."""
+    uri, moved = config.vector_store_uri(corpus), read_moved_stores(config.state_folder).get(corpus)
+    if moved is None:
+        return StoreLine(corpus, shown_uri(uri))
+    origin = shown_uri(moved.configured or config.default_store_uri) if moved.uri == uri else None
+    return StoreLine(corpus, shown_uri(uri), origin, tuple(shown_uri(kept.uri) for kept in moved.kept))
 
 
 def _recorded(row: "SourceState", *, present: bool | None = None) -> SourceLine:
@@ -151,6 +177,20 @@ def print_status(lines: Sequence[SourceLine], screen: Console, *, every: bool) -
         _print_corpus(corpus, [line for line in lines if line.corpus == corpus], screen, every=every)
     if any(line.state == "pending" or not line.present for line in lines):
         screen.print(f"\nRun `{program()} ingest` to bring the stores up to date.")
+
+
+def print_stores(stores: Sequence[StoreLine], screen: Console) -> None:
+    """Print where the vectors are that are not where the settings say, and what is kept of moves."""
+    for store in stores:
+        if store.moved_from is not None:
+            screen.print(
+                f"{store.corpus} was moved: its vectors are in {store.vector_store}, not in {store.moved_from}",
+                markup=False,
+                soft_wrap=True,
+            )
+        if store.kept:
+            screen.print(f"{store.corpus}: old rows are kept in {', '.join(store.kept)}", markup=False, soft_wrap=True)
+            screen.print(f"  `{program()} move {store.corpus} --drop-old` deletes them", soft_wrap=True)
 
 
 def _print_corpus(corpus: str, lines: Sequence[SourceLine], screen: Console, *, every: bool) -> None:
