@@ -44,6 +44,7 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, help="where to build (default: a temporary folder, deleted at the end)")
     arguments = parser.parse_args()
     folder = arguments.folder or Path(tempfile.mkdtemp(prefix="stackroom-query-"))
+    folder.chmod(0o755)  # PostgreSQL runs as another user when started by root
     try:
         corpus = list(make_texts(arguments.chunks))
         queries = [" ".join(text.split()[:6]) for text in make_texts(arguments.queries, seed=1)]
