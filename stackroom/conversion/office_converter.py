@@ -77,10 +77,10 @@ def convert_office(path: Path, media: Media, name: str) -> DoclingDocument | Fai
 
 def _read(path: Path, media: Media, name: str) -> DoclingDocument | Failed:
     module, _, reader = READERS[media].partition(":")
-    stream = BytesIO(path.read_bytes())
     try:
+        data = path.read_bytes()
         opened = InputDocument(
-            path_or_stream=stream,
+            path_or_stream=BytesIO(with_known_doctype(data) if media is Media.XML_JATS else data),
             format=InputFormat(docling_format(media)),
             backend=getattr(importlib.import_module(f"docling.backend.{module}"), reader),
             filename=f"document.{usual_suffix(media) or 'xml'}",
@@ -107,6 +107,24 @@ def _refused(path: Path, media: Media, said: str, error: Exception | None) -> Fa
     if isinstance(error, ImportError):
         return Failed(ReasonCode.UNSUPPORTED, f"{path.name}: reading {media} needs a package that is absent", evidence)
     return Failed(ReasonCode.CORRUPT, f"{path.name} cannot be read as {media}: {said[:200]}", evidence)
+
+
+def with_known_doctype(data: bytes) -> bytes:
+    """Return a JATS article with a document type that docling knows.
+
+    Publishers name the type in many ways or leave it out, and docling then refuses the article. What an article is was
+    decided by its elements; nothing is loaded for the sake of the document type.
+    """
+    from docling.backend.xml.jats_backend import JATS_DTD_URL
+    from lxml import etree
+
+    parser = etree.XMLParser(resolve_entities=False, load_dtd=False, no_network=True)
+    tree = etree.parse(BytesIO(data), parser)
+    if any(known in (tree.docinfo.system_url or "") for known in JATS_DTD_URL):
+        return data
+    doctype = '<!DOCTYPE article SYSTEM "JATS-archivearticle1.dtd">'
+    changed: bytes = etree.tostring(tree.getroot(), encoding="utf-8", xml_declaration=True, doctype=doctype)
+    return changed
 
 
 def text_document(text: str, name: str) -> DoclingDocument:

@@ -97,6 +97,17 @@ def test_a_worker_that_hangs_in_native_code_is_killed_at_its_deadline():
         assert ask(pool, "echo", say=1)["said"] == 1
 
 
+def test_a_file_that_kills_its_worker_is_tried_once_more_another_way(pool):
+    assert pool.run({"do": "segfault"}, cautiously={"do": "echo", "say": "alive"})["said"] == "alive"
+    with WorkerPool(spec(deadline_seconds=0.5), workers=1, files_per_worker=9) as hasty:
+        assert hasty.run({"do": "hang"}, cautiously={"do": "echo", "say": "done"})["said"] == "done"
+
+
+def test_a_worker_killed_from_outside_is_no_reason_to_try_another_way(pool, tmp_path):
+    flag = str(tmp_path / "flag")
+    assert "pid" in pool.run({"do": "once", "flag": flag}, cautiously={"do": "fail"})
+
+
 def test_a_file_that_hangs_in_a_used_worker_gets_a_fresh_one():
     with WorkerPool(spec(deadline_seconds=1.0), workers=1, files_per_worker=9) as pool:
         ask(pool, "echo")
@@ -156,9 +167,9 @@ def test_only_the_file_in_hand_suffers():
     requests = [{"do": "echo", "say": number} for number in range(12)]
     for position, do in ((2, "kill"), (5, "segfault"), (8, "hang")):
         requests[position] = {"do": do}
-    with WorkerPool(spec(deadline_seconds=1.5), workers=2, files_per_worker=50) as pool:
-        with ThreadPoolExecutor(4) as executor:
-            answers = list(executor.map(pool.run, requests))
+    made = WorkerPool(spec(deadline_seconds=1.5), workers=2, files_per_worker=50)
+    with made as pool, ThreadPoolExecutor(4) as executor:
+        answers = list(executor.map(pool.run, requests))
     failed = {index: answer.reason.value for index, answer in enumerate(answers) if isinstance(answer, Failed)}
     assert failed == {2: "crashed", 5: "crashed", 8: "timeout"}
     assert [answers[index]["said"] for index in (0, 1, 3, 4, 6, 7, 9, 10, 11)] == [0, 1, 3, 4, 6, 7, 9, 10, 11]
