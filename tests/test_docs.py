@@ -71,3 +71,29 @@ def test_constraints_name_no_machine_and_no_accelerator():
     for line in (REPOSITORY / "constraints.txt").read_text(encoding="utf-8").splitlines():
         assert line.startswith("#") or re.fullmatch(r"[A-Za-z0-9._-]+==[0-9][A-Za-z0-9.]*", line), line
         assert not line.lower().startswith(("nvidia", "cuda", "triton")), line
+
+
+def test_every_recorded_case_that_is_answered_differently_is_listed():
+    """Tests name the cases they expect another answer for in tables; the page of differences must name them, too."""
+    page = (REPOSITORY / "docs" / "differences.md").read_text(encoding="utf-8")
+    listed = {name for codes in re.findall(r"\[([A-Z0-9, to-]+)\]", page) for name in _codes(codes)}
+    for path in sorted((REPOSITORY / "tests").rglob("test_*.py")):
+        for name, body in re.findall(
+            r"^(DEVIATIONS|CHANGED|IMPROVED|ALL_COMPONENTS)\b.*?= \{(.*?)^\}",
+            path.read_text(encoding="utf-8"),
+            re.MULTILINE | re.DOTALL,
+        ):
+            named = set(re.findall(r'"([A-Z]{1,2}-?\d{3})":', body))
+            assert named, f"{path.name}: {name}"
+            assert named <= listed, path.name
+
+
+def _codes(text: str) -> set[str]:
+    """Return the codes in a list such as ``FM-003, FP-002 to FP-004``."""
+    codes = set()
+    for part in text.split(", "):
+        first, _, last = part.partition(" to ")
+        prefix, width = first.rstrip("0123456789"), len(first) - len(first.rstrip("0123456789"))
+        numbers = range(int(first[len(prefix) :]), int((last or first)[len(prefix) :]) + 1)
+        codes |= {f"{prefix}{number:0{width}}" for number in numbers}
+    return codes
