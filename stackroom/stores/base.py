@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self, final
 import numpy as np
 
 from stackroom.artefacts import StoredRow
-from stackroom.errors import StoreError
+from stackroom.errors import StoreError, StoreUnavailableError
 from stackroom.stores.checks import batches, checked_rows, unit_vector
 from stackroom.stores.collection import CollectionSpec, Found, ReplaceResult, StoreHit, StoreInfo
 from stackroom.stores.filter_language import Canonical, validate_metadata_filter
@@ -201,18 +201,26 @@ class VectorStore(ABC):
 
         Rows of a sample are looked up by their own vectors: a vector index that lost or never got them is found out.
         """
-        with self._lock, self._reading():
-            problems = []
-            total = self._count(None)
-            rows = list(islice(self._sample(sample), sample))
-            if total and not rows:
-                problems.append(f"the collection counts {total} rows but gives none")
-            for row in rows:
-                vector = np.asarray(row.vector)
-                hits, _ = rank(self._probe(vector, 1 + _TIE_MARGIN), vector, None)
-                if not hits or hits[0].score < 1 - 1e-4:
-                    problems.append(f"chunk {row.chunk_id} of {row.source_id} is stored but not found by its vector")
-            return problems
+        try:
+            with self._lock, self._reading():
+                return self._problems(sample)
+        except StoreUnavailableError:
+            raise
+        except StoreError as error:  # a damaged index
+            return [f"the collection cannot be read: {error}"]
+
+    def _problems(self, sample: int) -> list[str]:
+        problems = []
+        total = self._count(None)
+        rows = list(islice(self._sample(sample), sample))
+        if total and not rows:
+            problems.append(f"the collection counts {total} rows but gives none")
+        for row in rows:
+            vector = np.asarray(row.vector)
+            hits, _ = rank(self._probe(vector, 1 + _TIE_MARGIN), vector, None)
+            if not hits or hits[0].score < 1 - 1e-4:
+                problems.append(f"chunk {row.chunk_id} of {row.source_id} is stored but not found by its vector")
+        return problems
 
     @final
     def info(self) -> StoreInfo:

@@ -1,44 +1,17 @@
-"""``chroma:/folder`` and ``chroma:http://host:port``: collections of Chroma, in a folder or on a server.
+"""``chroma:/folder`` and ``chroma:http://host:port``: opening collections of Chroma, in a folder or on a server."""
 
-What Chroma does that the contract does not want (chromadb 1.5.9): an upsert keeps metadata keys that the new row does
-not have, so these are unset one by one; ids are deleted by name, never by a filter (which fails above some thousand
-rows); a call takes at most ``get_max_batch_size`` rows.
-"""
-
-import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from stackroom.artefacts import StoredRow
-from stackroom.errors import StoreError, StoreNotFoundError
-from stackroom.stores.base import VectorStore
+from stackroom.errors import StoreNotFoundError
 from stackroom.stores.chroma_access import ChromaAccess, ChromaFolder, ChromaServer
 from stackroom.stores.chroma_mirror import ChromaMirror
-from stackroom.stores.collection import CollectionSpec, Found, Identity, missing
-from stackroom.stores.filter_chroma import chroma_translation
-from stackroom.stores.filter_language import Canonical
+from stackroom.stores.chroma_mirrored import MirroredChromaStore
+from stackroom.stores.chroma_store import PREFIX, ChromaStore, notes_of
+from stackroom.stores.collection import CollectionSpec, Identity, missing
 
 if TYPE_CHECKING:
     from chromadb import Collection
-
-_SOURCE = "_source_id"
-"""Metadata key of the source id; keys of rows never begin with an underscore."""
-_PREFIX = "stackroom_"
-_TEXT_FIELDS = _PREFIX + "text_fields"
-"""Note with the collection: all fields that ever held a text. ``$contains`` can be left to Chroma for the others."""
-_FEW = 200
-"""Rows up to which the vector index is asked for all: it can lose rows among equal ones, which is then noticed."""
-_COMPARED = 8000
-"""Rows up to which all that match are compared with the help of the copy; that takes 10 ms and is exact."""
-_MOST_ASKED = 1000
-"""Rows asked of the index for a filter that lets many through; 1,000 ids take some 20 ms."""
-_NOTING_ATTEMPTS = 5
-_INCLUDE: Any = ["metadatas", "documents", "embeddings"]
 
 
 def open_collection(location: str, spec: CollectionSpec, create: bool, wait_seconds: float) -> "ChromaStore":
@@ -50,7 +23,7 @@ def open_collection(location: str, spec: CollectionSpec, create: bool, wait_seco
         access = ChromaFolder.enter(Path(location), create, wait_seconds)
     try:
         collection = _find(access, spec.name) or _make(access, spec, create)
-        identity = Identity.read(spec.name, _notes(collection))
+        identity = Identity.read(spec.name, notes_of(collection))
         admitted = identity.admit(spec)
         mirror = ChromaMirror.open(access.folder, spec.name, identity, wait_seconds) if access.folder else None
         if mirror is None:
@@ -74,226 +47,8 @@ def _find(access: ChromaAccess, name: str) -> "Collection | None":
 def _make(access: ChromaAccess, spec: CollectionSpec, create: bool) -> "Collection":
     if not create:
         raise missing(spec.name, access.where)
-    notes = {_PREFIX + key: value for key, value in vars(Identity.new(spec)).items()}
+    notes = {PREFIX + key: value for key, value in vars(Identity.new(spec)).items()}
     with access.writing():
         return access.client.get_or_create_collection(
             spec.name, embedding_function=None, metadata=notes, configuration={"hnsw": {"space": "cosine"}}
         )
-
-
-def _notes(collection: "Collection") -> dict[str, Any]:
-    return {key.removeprefix(_PREFIX): value for key, value in (collection.metadata or {}).items()}
-
-
-class ChromaStore(VectorStore):
-    """A collection of Chroma."""
-
-    backend = "chroma"
-
-    def __init__(self, spec: CollectionSpec, access: ChromaAccess, identity: Identity) -> None:
-        super().__init__(spec)
-        self._access = access
-        self._identity = identity
-        self._collection_as_of: tuple[int, Collection] | None = None
-        self._has_many = False
-
-    @property
-    def instance(self) -> str:
-        """Identity of this very collection."""
-        return self._identity.instance
-
-    def _reading(self) -> AbstractContextManager[None]:
-        return self._access.reading()
-
-    def _writing(self) -> AbstractContextManager[None]:
-        return self._access.writing()
-
-    @property
-    def _collection(self) -> "Collection":
-        """The collection as the current client sees it."""
-        if self._collection_as_of is None or self._collection_as_of[0] != self._access.generation:
-            collection = self._access.client.get_collection(self.spec.name, embedding_function=None)
-            if _notes(collection).get("instance") != self.instance:
-                raise StoreNotFoundError(f"collection {self.spec.name} in {self._access.where} was dropped")
-            self._collection_as_of = (self._access.generation, collection)
-        return self._collection_as_of[1]
-
-    def _write(self, rows: Sequence[StoredRow]) -> None:
-        self._note_text_fields(rows)
-        ids = [row.chunk_id for row in rows]
-        self._collection.upsert(
-            ids=ids,
-            embeddings=np.array([row.vector for row in rows]),
-            documents=[row.text for row in rows],
-            metadatas=self._metadatas(rows),
-        )
-
-    def _rewrite(self, rows: Sequence[StoredRow]) -> None:
-        # Chroma takes a new document only together with its vector.
-        vectors = {row.chunk_id: row.vector for row in self._read(ids=[row.chunk_id for row in rows])}
-        self._write([replace(row, vector=vectors[row.chunk_id]) for row in rows])
-
-    def _metadatas(self, rows: Sequence[StoredRow]) -> list[Any]:
-        """Return the metadata to write: the rows' own, and None for every stored key that they do not have."""
-        stored = self._collection.get(ids=[row.chunk_id for row in rows], include=["metadatas"])
-        old = dict(zip(stored["ids"], stored["metadatas"] or [], strict=True))
-        return [{**dict.fromkeys(old.get(row.chunk_id) or {}), **row.metadata, _SOURCE: row.source_id} for row in rows]
-
-    def _note_text_fields(self, rows: Sequence[StoredRow]) -> None:
-        """Note fields that hold a text for the first time, before the rows that do are written."""
-        fields = {key for row in rows for key, value in row.metadata.items() if isinstance(value, str)}
-        for _ in range(_NOTING_ATTEMPTS):
-            if fields <= self._text_fields():
-                return
-            self._collection_as_of = None  # another client of a server may have noted some at the same time
-            together = sorted(fields | self._text_fields())
-            self._collection.modify(metadata={**(self._collection.metadata or {}), _TEXT_FIELDS: json.dumps(together)})
-            self._collection_as_of = None
-        raise StoreError(f"collection {self.spec.name} in {self._access.where} does not keep notes; try again")
-
-    def _text_fields(self) -> set[str]:
-        return set(json.loads((self._collection.metadata or {}).get(_TEXT_FIELDS, "[]")))
-
-    def _delete(self, ids: Sequence[str]) -> None:
-        self._collection.delete(ids=list(ids))
-
-    def _where(self, canonical: Canonical | None) -> Any:
-        if canonical is None:
-            return None
-        if self._access.folder is None:
-            self._collection_as_of = None  # others may have noted text fields
-        return chroma_translation(canonical, self._text_fields().__contains__).condition
-
-    def _search(self, unit: np.ndarray, n: int, canonical: Canonical | None) -> Found:
-        if not self._has_many:
-            total = self._collection.count()  # takes 15 ms with 100,000 rows
-            self._has_many = total > _FEW
-            n = n if self._has_many else max(n, total)
-        found: Any = self._collection.query(
-            query_embeddings=[unit], n_results=n, where=self._where(canonical), include=_INCLUDE
-        )
-        return Found(_rows(*(found[key][0] for key in ("ids", *_INCLUDE))))
-
-    def _scan(self, canonical: Canonical | None, batch_size: int) -> Iterator[list[StoredRow]]:
-        ids = self._collection.get(where=self._where(canonical), include=[])["ids"]
-        for start in range(0, len(ids), batch_size):
-            yield self._read(ids=ids[start : start + batch_size])
-
-    def _read_ids(self, ids: Sequence[str]) -> list[StoredRow]:
-        starts = range(0, len(ids), self.max_batch_rows)
-        return [row for start in starts for row in self._read(ids=list(ids[start : start + self.max_batch_rows]))]
-
-    def _read(self, **selection: Any) -> list[StoredRow]:
-        found: Any = self._collection.get(**selection, include=_INCLUDE)
-        return _rows(*(found[key] for key in ("ids", *_INCLUDE)))
-
-    def _sample(self, n: int) -> Iterator[StoredRow]:
-        total = self._collection.count()
-        for place in range(min(n, total)):
-            yield from self._read(limit=1, offset=place * total // min(n, total))
-
-    def _count(self, source_id: str | None) -> int:
-        return self._collection.count() if source_id is None else len(self._ids(source_id))
-
-    def _ids(self, source_id: str) -> set[str]:
-        return set(self._collection.get(where={_SOURCE: source_id}, include=[])["ids"])
-
-    def _source_ids(self) -> set[str]:
-        sources: set[str] = set()
-        for offset in range(0, self._collection.count(), self.max_batch_rows):
-            found = self._collection.get(limit=self.max_batch_rows, offset=offset, include=["metadatas"])
-            sources |= {str(metadata[_SOURCE]) for metadata in found["metadatas"] or []}
-        return sources
-
-    def _drop(self) -> None:
-        self._access.client.delete_collection(self.spec.name)
-
-    def _details(self) -> Mapping[str, Any]:
-        return {"at": self._access.where}
-
-    def close(self) -> None:
-        """Give back the folder or the connection."""
-        self._access.close()
-
-
-class MirroredChromaStore(ChromaStore):
-    """A collection of Chroma in a folder, with a copy of metadata and vectors that answers filters."""
-
-    def __init__(self, spec: CollectionSpec, access: ChromaAccess, identity: Identity, mirror: ChromaMirror) -> None:
-        super().__init__(spec, access, identity)
-        self._mirror = mirror
-        self._copied_as_of: tuple[str | None, int | None] = (None, None)
-        """Mark of the folder, and the number of rows if the copy is in step."""
-
-    def _copied_rows(self) -> int | None:
-        """Return the number of rows if the copy is in step, else None."""
-        if self._copied_as_of[0] is None or self._copied_as_of[0] != self._access.mark:
-            total = self._collection.count()
-            self._copied_as_of = (self._access.mark, total if self._mirror.is_in_step(total) else None)
-        return self._copied_as_of[1]
-
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        with self._access.writing(), self._mirror.session():
-            yield
-            self._copied_as_of = (None, None)
-
-    def _begin(self) -> None:
-        self._mirror.begin(self._collection.count(), self._scan(None, self.max_batch_rows))
-
-    def _write(self, rows: Sequence[StoredRow]) -> None:
-        self._begin()
-        super()._write(rows)
-        self._mirror.write(rows)
-
-    def _delete(self, ids: Sequence[str]) -> None:
-        self._begin()
-        super()._delete(ids)
-        self._mirror.delete(ids)
-
-    def _search(self, unit: np.ndarray, n: int, canonical: Canonical | None) -> Found:
-        total = self._copied_rows()
-        if total is None:
-            return super()._search(unit, n, canonical)
-        matching = None if canonical is None else self._mirror.matching(canonical)
-        few = total if matching is None else len(matching)
-        if few > _COMPARED:
-            if matching is None:
-                self._has_many = True
-                return super()._search(unit, n, None)
-            likely = self._likely(unit, min(_MOST_ASKED, 3 * n * total // few), matching)
-            if len(likely) >= n:
-                return Found(self._read_ids(likely[:n]))
-        return Found(self._read_ids(self._mirror.nearest(unit, n, matching)), complete=True)
-
-    def _likely(self, unit: np.ndarray, n: int, matching: np.ndarray) -> list[str]:
-        """Return the chunk ids of those of the ``n`` most similar rows that match, best first."""
-        found: Any = self._collection.query(query_embeddings=[unit], n_results=n, include=[])
-        return self._mirror.which_are(found["ids"][0], matching)
-
-    def _probe(self, unit: np.ndarray, n: int) -> Sequence[StoredRow]:
-        return super()._search(unit, n, None).rows
-
-    def _ids(self, source_id: str) -> set[str]:
-        return super()._ids(source_id) if self._copied_rows() is None else self._mirror.table.ids(source_id)
-
-    def _source_ids(self) -> set[str]:
-        return super()._source_ids() if self._copied_rows() is None else self._mirror.table.source_ids()
-
-    def _drop(self) -> None:
-        super()._drop()
-        self._mirror.drop()
-
-    def close(self) -> None:
-        """Give back the folder and close the copy."""
-        self._mirror.close()
-        super().close()
-
-
-def _rows(ids: Sequence[str], metadatas: Any, documents: Any, embeddings: Any) -> list[StoredRow]:
-    rows = []
-    for chunk_id, stored, text, vector in zip(ids, metadatas, documents, embeddings, strict=True):
-        metadata = dict(sorted((stored or {}).items()))
-        source_id = str(metadata.pop(_SOURCE, ""))
-        rows.append(StoredRow(chunk_id, source_id, text or "", metadata, np.asarray(vector, dtype=np.float32)))
-    return rows

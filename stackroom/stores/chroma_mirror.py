@@ -42,7 +42,8 @@ class ChromaMirror:
         self._connection = connect(self._path, TABLES, wait_seconds)
         self._table: RowTable | None = None
         self._columns = FilterColumns(RowTable(self._connection, 0))
-        self._changing = False
+        self.is_changing = False
+        """A change was begun in this session and will be valid at its end."""
         self._vectors = VectorFile(folder / f"stackroom-vectors-{identity.instance}.f32", identity.dimension)
 
     @classmethod
@@ -89,16 +90,16 @@ class ChromaMirror:
         try:
             yield
         except BaseException:
-            if self._changing:
+            if self.is_changing:
                 self._connection.execute("ROLLBACK")
             raise
         else:
-            if self._changing:
+            if self.is_changing:
                 with translated(self._path):
                     self._note(in_step=True)
                     self._connection.execute("COMMIT")
         finally:
-            self._changing = False
+            self.is_changing = False
 
     def begin(self, total: int, rows: Iterable[Sequence[StoredRow]]) -> None:
         """Mark the copy as out of step, before Chroma is changed; once in a session.
@@ -107,14 +108,14 @@ class ChromaMirror:
             total: number of rows that Chroma counts.
             rows: all rows of Chroma, read only if the copy has to be made anew.
         """
-        if self._changing:
+        if self.is_changing:
             return
         if not self.is_in_step(total):
             self._make_anew(rows)
         with transaction(self._connection, self._path, write=True):
             self._note(in_step=False)
         self._connection.execute("BEGIN IMMEDIATE")
-        self._changing = True
+        self.is_changing = True
 
     def _make_anew(self, rows: Iterable[Sequence[StoredRow]]) -> None:
         with transaction(self._connection, self._path, write=True):

@@ -63,5 +63,21 @@ def write_forever(uri, source):
             store.replace_source(source, rows_of(source, range(turn % 7, 300 + turn % 7)))
 
 
+def write_as_a_foreign_client(folder):
+    """Open the folder as any program does, wait, and write with what the client still has in memory."""
+    import chromadb
+    from chromadb.config import Settings
+
+    client = chromadb.PersistentClient(folder, settings=Settings(anonymized_telemetry=False))
+    collection = client.get_collection("papers-m")
+    collection.query(query_embeddings=[vector_of(1).tolist()], n_results=1)
+    print("open", flush=True)
+    sys.stdin.readline()
+    vectors = [vector_of(number).tolist() for number in range(10_000, 11_200)]
+    names = [f"foreign{number}" for number in range(1200)]
+    collection.upsert(ids=names, embeddings=vectors, documents=names, metadatas=[{"_source_id": "foreign.pdf"}] * 1200)
+    print("written", flush=True)
+
+
 if __name__ == "__main__":
     globals()[sys.argv[1]](*sys.argv[2:])

@@ -15,8 +15,8 @@ import pytest
 
 from stackroom.errors import StoreError, StoreLockedError, StoreUnavailableError
 from stackroom.stores.base import open_store
-from stackroom.stores.chroma import MirroredChromaStore
 from stackroom.stores.chroma_mirror import FILE
+from stackroom.stores.chroma_mirrored import MirroredChromaStore
 
 SCRIPT = Path(__file__).with_name("store_process.py")
 _found = importlib.util.spec_from_file_location("store_process", SCRIPT)
@@ -26,7 +26,7 @@ _found.loader.exec_module(others)
 
 def start(*arguments) -> subprocess.Popen:
     command = [sys.executable, str(SCRIPT), *map(str, arguments)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
 def run(*arguments) -> str:
@@ -48,7 +48,7 @@ def uri(tmp_path):
 
 def test_a_store_sees_and_keeps_what_another_process_wrote(uri, monkeypatch):
     """Chroma's client does not find foreign rows, and takes them out of the index with its next write."""
-    monkeypatch.setattr("stackroom.stores.chroma._COMPARED", 0)  # ask Chroma's own index
+    monkeypatch.setattr("stackroom.stores.chroma_mirrored._COMPARED", 0)  # ask Chroma's own index
     with open_store(uri, others.spec()) as store:
         store.replace_source("a.pdf", others.rows_of("a.pdf", range(300)))
         assert lost(store, "a.pdf", range(0, 300, 10)) == []
@@ -126,6 +126,23 @@ def test_a_writer_killed_at_work_costs_nothing_but_its_last_words(uri):
         assert store.verify(60) == []
 
 
+def test_rows_a_foreign_client_took_out_of_the_index_are_noticed_and_can_be_written_again(uri, tmp_path):
+    """Only Stackroom keeps to the lock; any other program with the folder open can still do the damage."""
+    run("write_once", uri, "a.pdf", 0, 100)
+    foreign = start("write_as_a_foreign_client", tmp_path / "chroma")
+    assert foreign.stdout.readline() == "open\n"
+    run("write_once", uri, "b.pdf", 1000, 1500)
+    assert foreign.communicate("go\n", timeout=60)[0] == "written\n"
+    with open_store(uri, others.spec()) as store:
+        assert "cannot be read" in store.verify(50)[0]
+        store.replace_source("b.pdf", others.rows_of("b.pdf", range(1000, 2500)))
+        assert store.verify(50) == []
+        store.delete_source("foreign.pdf")
+        assert store.count() == 1600
+        assert lost(store, "b.pdf", range(1000, 2500, 50)) == []
+        assert len(store.query(others.vector_of(1), 2000, {"number": {"$gte": 1000}})) == 1500
+
+
 def in_step(folder):
     with sqlite3.connect(folder / FILE) as connection:
         return bool(connection.execute("SELECT in_step FROM collections").fetchone()[0])
@@ -165,7 +182,7 @@ def test_the_copy_may_be_deleted_at_any_time(uri, tmp_path, deleted):
 
 def test_a_large_collection_is_asked_through_the_index_and_answers_the_same(uri, monkeypatch):
     """Above some thousand rows the index proposes and the copy disposes."""
-    monkeypatch.setattr("stackroom.stores.chroma._COMPARED", 20)
+    monkeypatch.setattr("stackroom.stores.chroma_mirrored._COMPARED", 20)
     rows = others.rows_of("a.pdf", range(1500))
     with open_store(uri, others.spec()) as store, open_store("memory:chroma-test", others.spec()) as exact:
         store.replace_source("a.pdf", rows)
