@@ -15,9 +15,12 @@ from docling.datamodel.base_models import Cluster, LayoutPrediction, Page
 from docling.datamodel.document import ConversionResult
 from docling.datamodel.pipeline_options import BaseLayoutOptions
 from docling.models.base_layout_model import BaseLayoutModel
-from docling_core.types.doc import BoundingBox, CoordOrigin, DocItemLabel
+from docling_core.types.doc import BoundingBox, CoordOrigin, DocItemLabel, Size
+from PIL import Image
 from pydantic import Field
 from typing_extensions import override
+
+from stackroom.conversion.stray_lines import TextLine, is_lone_heading, stray_regions
 
 LABELS = {
     "text": DocItemLabel.TEXT,
@@ -88,8 +91,19 @@ class RapidLayoutModel(BaseLayoutModel):
         picture = page.get_image(scale=self.options.scale)
         if picture is None:
             return LayoutPrediction()
+        clusters = self._regions(page.size, picture)
+        lines = [
+            TextLine(cell.text, _edges(cell.to_bounding_box()), getattr(cell, "font_name", "")) for cell in page.cells
+        ]
+        for cluster in clusters:
+            if cluster.label == DocItemLabel.TEXT and is_lone_heading(_edges(cluster.bbox), lines):
+                cluster.label = DocItemLabel.SECTION_HEADER
+        return LayoutPrediction(clusters=clusters + _stray_clusters(lines, clusters))
+
+    def _regions(self, size: Size, picture: Image.Image) -> list[Cluster]:
+        """Return what the model sees on a page of this size in points."""
         # Backends may draw an oversized page smaller than asked, so the scale is taken from the picture.
-        across, down = page.size.width / picture.width, page.size.height / picture.height
+        across, down = size.width / picture.width, size.height / picture.height
         found = self._engine(np.asarray(picture.convert("RGB"))[:, :, ::-1])
         clusters = []
         regions = zip(found.boxes or (), found.class_names or (), found.scores or (), strict=True)
@@ -98,17 +112,36 @@ class RapidLayoutModel(BaseLayoutModel):
             bounds = BoundingBox(
                 l=max(0.0, left * across),
                 t=max(0.0, top * down),
-                r=min(page.size.width, right * across),
-                b=min(page.size.height, bottom * down),
+                r=min(size.width, right * across),
+                b=min(size.height, bottom * down),
                 coord_origin=CoordOrigin.TOPLEFT,
             )
             if bounds.r > bounds.l and bounds.b > bounds.t:
                 clusters.append(
                     Cluster(id=number, label=LABELS[name], confidence=self._rescaled(score), bbox=bounds, cells=[])
                 )
-        return LayoutPrediction(clusters=clusters)
+        return clusters
 
     def _rescaled(self, score: float) -> float:
         """Map confidence from this model's own range onto the one docling's post-processing keeps."""
         least = self.options.confidence
         return KEPT_FROM + (score - least) / (1 - least) * (1 - KEPT_FROM) if least < 1 else score
+
+
+def _stray_clusters(lines: Sequence[TextLine], known: Sequence[Cluster]) -> list[Cluster]:
+    """Return regions for the lines of a page that the model has overlooked."""
+    first = max((cluster.id for cluster in known), default=-1) + 1
+    return [
+        Cluster(
+            id=first + number,
+            label=DocItemLabel.SECTION_HEADER if region.is_heading else DocItemLabel.TEXT,
+            confidence=KEPT_FROM,
+            bbox=BoundingBox.from_tuple(region.box, CoordOrigin.TOPLEFT),
+            cells=[],
+        )
+        for number, region in enumerate(stray_regions(lines, [_edges(cluster.bbox) for cluster in known]))
+    ]
+
+
+def _edges(box: BoundingBox) -> tuple[float, float, float, float]:
+    return box.l, min(box.t, box.b), box.r, max(box.t, box.b)
