@@ -13,7 +13,7 @@ from stackroom.artefacts import (
     read_footer,
     write_parquet,
 )
-from stackroom.errors import EmbeddingError
+from stackroom.errors import EmbeddingError, EmbeddingUnavailableError
 from stackroom.fingerprint import fingerprint
 from stackroom.outcome import CheckResult, Failed, Outcome, Produced, ReasonCode, Unchanged
 from stackroom.stages import chunks as chunks_stage
@@ -39,8 +39,10 @@ def run(work: FileWork) -> Outcome:
         return Unchanged(made_for.digest, {**summary, "reused": len(chunks), "new": 0}, checks)
     try:
         embedded = work.bench.embedder.embed_counted([chunk.embedded_text for chunk in chunks])
-    except EmbeddingError as error:
+    except EmbeddingUnavailableError as error:
         return Failed(ReasonCode.STORE_UNAVAILABLE, f"embedding failed: {error}", retryable=True)
+    except EmbeddingError as error:
+        return Failed(ReasonCode.INTERNAL_ERROR, f"embedding failed: {error}")
     problem = _problem(embedded.vectors, len(chunks), model.dimension)
     if problem:
         return Failed(ReasonCode.INTERNAL_ERROR, f"the model {model.name} gave unusable vectors: {problem}")
