@@ -86,6 +86,8 @@ class ConversionRequest:
     password: str | None = field(default=None, repr=False)
     classification: "PdfClassification | None" = None
     """What :meth:`Converter.classify` said earlier; without it :meth:`Converter.convert` classifies first."""
+    fresh: bool = False
+    """Convert again even if the cache knows the content."""
 
 
 @dataclass(frozen=True)

@@ -47,6 +47,11 @@ class ConversionCache:
         key = fingerprint("chunks", CACHE_VERSION, document=document.name, chunked=self._chunked).digest
         return document.with_name(f"{key}.chunks.json.gz")
 
+    def forget(self, content_hash: str, media: str) -> None:
+        """Drop what is kept of a file, so that it is converted again."""
+        for path in (self.document_path(content_hash, media), self.chunks_path(content_hash, media)):
+            path.unlink(missing_ok=True)
+
     def read_conversion(self, content_hash: str, media: str) -> Conversion | None:
         """Return the finished conversion of a file, if there is one."""
         data = read_packed(self.chunks_path(content_hash, media))

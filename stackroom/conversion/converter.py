@@ -45,6 +45,8 @@ class PooledConverter:
         identified = identify(request.path, self._limits)
         if identified.problem is not None:
             return identified.problem
+        if request.fresh:
+            self._cache.forget(request.content_hash, identified.media)
         known = self._cache.read_conversion(request.content_hash, identified.media)
         if known is not None:
             return _with_note(replace(known, report=replace(known.report, from_cache=True)), identified)

@@ -52,6 +52,7 @@ def request(
         content_hash=upstream.data["content_hash"],
         password=work.bench.password(work.source_id),
         classification=classification,
+        fresh=work.force,
     )
 
 
