@@ -86,6 +86,8 @@ class DocumentWorker:
         """Do what is asked."""
         task = Task.from_message(request)
         try:
+            if task.media is Media.PDF:
+                _announce(task, self._options.limits.max_pages, report)
             if request["task"] == "classify":
                 classified = self.classify(task)
                 if isinstance(classified, Failed):
@@ -188,6 +190,18 @@ class DocumentWorker:
             ),
             signals=converted.signals,
         )
+
+
+def _announce(task: Task, max_pages: int, report: Report) -> None:
+    """Say how many pages a PDF has before any of them is looked at: classifying 10,000 takes minutes."""
+    from pypdfium2 import PdfDocument, PdfiumError
+
+    try:
+        with PdfDocument(task.path, password=task.password) as document:
+            pages = min(len(document), max_pages)
+    except PdfiumError:
+        return  # the classification will say what is wrong
+    report({"pages": pages, "step_pages": pages, "step": "classification"})
 
 
 def _failed(failure: Failed) -> dict[str, Any]:
