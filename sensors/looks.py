@@ -29,27 +29,32 @@ Raises :class:`~stackroom.errors.StackroomError` when the folder or what belongs
 """
 
 
-def looks(config: Config) -> dict[str, Look]:
-    """Return how to look at every corpus and every record set, by the name it has in ledger and partitions."""
+def looks(config: Config, settle_seconds: float = 0.0) -> dict[str, Look]:
+    """Return how to look at every corpus and every record set, by the name it has in ledger and partitions.
+
+    Args:
+        config: settings.
+        settle_seconds: how long ago a file must have been modified to be taken for finished.
+    """
     return {
-        **{corpus: _at_corpus(config, corpus) for corpus in config.corpora},
-        **{corpus_of(name): _at_records(config, name) for name in config.records},
+        **{corpus: _at_corpus(config, corpus, settle_seconds) for corpus in config.corpora},
+        **{corpus_of(name): _at_records(config, name, settle_seconds) for name in config.records},
     }
 
 
-def _at_corpus(config: Config, corpus: str) -> Look:
+def _at_corpus(config: Config, corpus: str, settle_seconds: float) -> Look:
     def look(busy: set[str]) -> Seen:
         with bench_of(config, corpus, default_resources(config, corpus)) as bench:
-            planned = plan_corpus(bench, busy=busy)
+            planned = plan_corpus(bench, busy=busy, settle_seconds=settle_seconds)
             return Seen(planned, bench.ledger.version(corpus), bench.ledger.needs_index(corpus))
 
     return look
 
 
-def _at_records(config: Config, name: str) -> Look:
+def _at_records(config: Config, name: str, settle_seconds: float) -> Look:
     def look(busy: set[str]) -> Seen:
         with record_bench_of(config, name, record_resources(config, name)) as bench:
-            planned = plan_records(bench, busy=busy)
+            planned = plan_records(bench, busy=busy, settle_seconds=settle_seconds)
             return Seen(planned, bench.ledger.version(bench.name), bench.ledger.needs_index(bench.name))
 
     return look

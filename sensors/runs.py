@@ -6,7 +6,7 @@ from assets.in_flight import RANGE_END_TAG, RANGE_START_TAG
 from assets.partitions import CORPUS_TAG
 from stackroom.config import Config
 from stackroom.identity import partition_key
-from stackroom.plan import Plan, ranges
+from stackroom.plan import Plan, runs_for
 
 
 def requests_for(
@@ -26,8 +26,20 @@ def requests_for(
             job_name=f"ingest_{corpus}",
             tags={RANGE_START_TAG: partition_key(first), RANGE_END_TAG: partition_key(last), CORPUS_TAG: corpus},
         )
-        for first, last in ranges(planned.process, ordered, config.schedules.partitions_per_run)
+        for first, last in runs_for(planned, ordered, config.schedules.partitions_per_run)
     ]
     if refresh:
         requests.append(dg.RunRequest(job_name=f"refresh_{corpus}", tags={CORPUS_TAG: corpus}))
     return requests
+
+
+def why_nothing(planned: Plan) -> str:
+    """Return what the tick says when there is nothing to request."""
+    if planned.refused:
+        return planned.refused
+    said = [f"{planned.unchanged} files unchanged"]
+    if planned.held_back:
+        said.append(f"{len(planned.held_back)} quarantined and not tried again before they or the settings change")
+    if planned.settling:
+        said.append(f"{len(planned.settling)} still being written and left for the next look")
+    return "; ".join(said)

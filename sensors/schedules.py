@@ -5,7 +5,7 @@ import dagster as dg
 from assets.in_flight import busy_sources
 from assets.partitions import add_sources, known_sources
 from sensors.looks import Look, looks
-from sensors.runs import requests_for
+from sensors.runs import requests_for, why_nothing
 from stackroom.config import Config
 from stackroom.errors import RecordError, SourceError
 
@@ -42,7 +42,7 @@ def _ingestion(config: Config, corpus: str, look: Look) -> dg.ScheduleDefinition
             return dg.SkipReason(f"the folder cannot be read, so nothing was changed: {error}")
         add_sources(instance, corpus, list(planned.process))
         requests = requests_for(config, corpus, planned, known_sources(instance, corpus), refresh=False)
-        return requests or dg.SkipReason(f"{planned.unchanged} files unchanged")
+        return requests or dg.SkipReason(why_nothing(planned))
 
     return nightly
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import dagster as dg
 
-from assets.in_flight import busy_sources
-from assets.partitions import add_sources, known_sources, partitions_name
+from assets.in_flight import busy_sources, runs_of
+from assets.partitions import add_sources, known_sources
 from sensors.looks import Look, looks
-from sensors.runs import requests_for
+from sensors.runs import requests_for, why_nothing
 from stackroom.config import Config
 from stackroom.errors import RecordError, SourceError
 
@@ -20,7 +20,8 @@ def source_sensors(config: Config, jobs: Mapping[str, Sequence[Any]]) -> list[dg
         config: settings.
         jobs: the jobs of each of them that a sensor may request.
     """
-    return [_source_sensor(config, corpus, jobs[corpus], look) for corpus, look in looks(config).items()]
+    look_at = looks(config, config.schedules.settle_seconds)
+    return [_source_sensor(config, corpus, jobs[corpus], look) for corpus, look in look_at.items()]
 
 
 def _source_sensor(config: Config, corpus: str, jobs: Sequence[Any], look: Look) -> dg.SensorDefinition:
@@ -40,10 +41,12 @@ def _source_sensor(config: Config, corpus: str, jobs: Sequence[Any], look: Look)
             return dg.SkipReason(f"the folder cannot be read, so nothing was changed: {error}")
         planned = seen.plan
         add_sources(instance, corpus, list(planned.process))
-        refresh = not planned.process and not busy and (bool(planned.delete) or seen.behind)
+        behind = bool(planned.delete) or seen.behind
+        # Runs end with a refresh of their own, and one that is queued or running already is enough.
+        refresh = behind and not planned.process and not runs_of(instance, corpus)
         requests = requests_for(config, corpus, planned, known_sources(instance, corpus), refresh=refresh)
         if not requests:
-            return dg.SkipReason(planned.refused or f"{planned.unchanged} files unchanged in {partitions_name(corpus)}")
+            return dg.SkipReason(why_nothing(planned))
         return dg.SensorResult(run_requests=requests, cursor=str(seen.version))
 
     return watch

@@ -265,6 +265,9 @@ class ScheduleSettings(Section):
     """Corpora the schedule covers; unset means all."""
     sensor_seconds: int = Field(default=30, ge=5)
     """Least time between two looks at the folders."""
+    settle_seconds: float = Field(default=5.0, ge=0.0, le=3600.0)
+    """Files modified less than this before a look of the sensor are left for its next look, unless they have not
+    changed in between: they may still be being written. 0 takes every file as it is."""
     partitions_per_run: int = Field(default=100, ge=1, le=200)
     """Files in one run. Check rows in Dagster's storage grow with the square of this."""
 

@@ -8,7 +8,7 @@ the user about each. Safe for several processes and threads; every method is one
 import sqlite3
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +33,10 @@ CREATE TABLE IF NOT EXISTS sources (
   PRIMARY KEY (corpus, source_id)
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS sources_by_hash ON sources (corpus, content_hash);
+CREATE TABLE IF NOT EXISTS young (
+  corpus TEXT NOT NULL, source_id TEXT NOT NULL, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL,
+  PRIMARY KEY (corpus, source_id)
+) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS versions (
   corpus TEXT PRIMARY KEY, version INTEGER NOT NULL, indexed INTEGER NOT NULL DEFAULT 0
 ) WITHOUT ROWID;
@@ -85,12 +89,13 @@ class Ledger:
         with self._transaction() as db:
             db.executescript(_SCHEMA)
 
-    def observe(self, corpus: str, scan: Scan) -> dict[str, str]:
+    def observe(self, corpus: str, scan: Scan, leave: Collection[str] = ()) -> dict[str, str]:
         """Note what a scan saw, hashing only files that could have changed.
 
         Args:
             corpus: corpus name.
             scan: a complete scan of the corpus's folder.
+            leave: sources of the scan to leave out, as if this look had not happened.
 
         Returns:
             Content hash by source id, of the files that could be read. Files that are gone are marked absent, not
@@ -100,6 +105,8 @@ class Ledger:
         hashes: dict[str, str] = {}
         fresh: list[tuple[object, ...]] = []
         for file in scan.files:
+            if file.source_id in leave:
+                continue
             digest = _trusted_hash(known.get(file.source_id), file)
             if digest is None:
                 now = time.time()
@@ -109,7 +116,7 @@ class Ledger:
                     continue  # vanished or became unreadable between scan and hash: the next scan reports it
                 fresh.append((corpus, file.source_id, file.size, file.mtime_ns, file.inode, digest, now))
             hashes[file.source_id] = digest
-        gone = [source for source in known if source not in hashes]
+        gone = [source for source in known if source not in hashes and source not in leave]
         back = [source for source, row in known.items() if source in hashes and not row["present"]]
         with self._transaction() as db:
             db.executemany(
@@ -124,6 +131,18 @@ class Ledger:
             if fresh or back or any(known[source]["present"] for source in gone):
                 _bump(db, corpus)
         return hashes
+
+    def swap_young(self, corpus: str, young: Mapping[str, tuple[int, int]]) -> dict[str, tuple[int, int]]:
+        """Note the (size, mtime in ns) of files modified a moment ago; return those noted at the previous look."""
+        with self._transaction() as db:
+            rows = db.execute("SELECT source_id, size, mtime_ns FROM young WHERE corpus=?", (corpus,)).fetchall()
+            before = {row["source_id"]: (row["size"], row["mtime_ns"]) for row in rows}
+            if before != young:
+                db.execute("DELETE FROM young WHERE corpus=?", (corpus,))
+                db.executemany(
+                    "INSERT INTO young VALUES (?,?,?,?)", ((corpus, source, *stat) for source, stat in young.items())
+                )
+        return before
 
     def record(self, corpus: str, source_id: str, verdict: Verdict) -> None:
         """Write what became of a source. A source the ledger has never observed is ignored."""

@@ -3,16 +3,23 @@
 Used by the command line, the sensor and the nightly schedule alike. Nothing here touches disk, store or Dagster.
 """
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from stackroom.ledger import SourceState
+from stackroom.sources import SourceFile
 
 MASS_DELETION_FRACTION = 0.5
 """From this share of a corpus on, vanished files look more like an unmounted disk than like deletions."""
 
 MASS_DELETION_MINIMUM = 3
 """Corpora of fewer vanished files than this are too small for the share to mean anything, unless nothing is left."""
+
+FEW_RUNS = 8
+"""Up to this many ranged runs, each covers exactly the files to process; above, gaps are bridged."""
+
+WIDEST_GAP = 10
+"""Most unchanged files a run passes over to reach the next one to process; a run of its own costs more than they do."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +35,10 @@ class Plan:
     """Quarantined sources that are not tried again because neither they nor the settings changed."""
     refused: str | None = None
     """Why deletions were not planned although files are gone."""
+    settling: tuple[str, ...] = ()
+    """Sources left for the next look because they are still being written."""
+    done: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
+    """Searchable sources for which nothing has to be done; processing one again would change nothing."""
 
     @property
     def empty(self) -> bool:
@@ -43,6 +54,7 @@ def plan(
     retry_quarantined: bool = False,
     confirm_deletions: bool = False,
     busy: Collection[str] = (),
+    settling: Collection[str] = (),
 ) -> Plan:
     """Compare the revisions that should be with those that are.
 
@@ -53,9 +65,10 @@ def plan(
         retry_quarantined: also process quarantined files that did not change.
         confirm_deletions: delete even if more than half of the corpus has vanished.
         busy: sources that runs in flight are working on; they are left alone this time.
+        settling: sources in the folder that are still being written; they are left alone this time.
     """
     by_source = {state.source_id: state for state in known}
-    process, held_back, unchanged = [], [], 0
+    process, held_back, done, unchanged = [], [], set(), 0
     for source, revision in desired.items():
         state = by_source.get(source)
         if source in busy:
@@ -66,7 +79,8 @@ def plan(
             held_back.append(source)
         else:
             unchanged += 1
-    gone = [source for source in by_source if source not in desired and source not in busy]
+            done.add(source)
+    gone = [source for source in by_source if not (source in desired or source in busy or source in settling)]
     refused = None if confirm_deletions else _refusal(len(gone), len(by_source))
     return Plan(
         process=tuple(sorted(process)),
@@ -74,6 +88,8 @@ def plan(
         unchanged=unchanged,
         held_back=tuple(sorted(held_back)),
         refused=refused,
+        settling=tuple(sorted(settling)),
+        done=frozenset(done),
     )
 
 
@@ -92,6 +108,51 @@ def _refusal(gone: int, known: int) -> str | None:
         f"{gone} of {known} files have vanished at once; if that is a disk that is not mounted, mount it, "
         "and if they were deleted on purpose, confirm with `stackroom ingest --confirm-deletions`"
     )
+
+
+def young_files(files: Iterable[SourceFile], now: float, settle_seconds: float) -> dict[str, tuple[int, int]]:
+    """Return (size, mtime in ns) of the files modified less than ``settle_seconds`` before ``now``, or after it.
+
+    A time stamp in the future is what a file server whose clock is ahead gives to files written this moment.
+    """
+    latest = (now - settle_seconds) * 1e9
+    return {file.source_id: (file.size, file.mtime_ns) for file in files if file.mtime_ns > latest}
+
+
+def still_written(young: Mapping[str, tuple[int, int]], before: Mapping[str, tuple[int, int]]) -> frozenset[str]:
+    """Return the young files that did not look the same at the previous look; they may be half of what they become."""
+    return frozenset(source for source, stat in young.items() if before.get(source) != stat)
+
+
+def runs_for(planned: Plan, ordered: Sequence[str], most: int) -> list[tuple[str, str]]:
+    """Return the ranges of the runs that process a plan's files.
+
+    Each run costs about a second before it does anything, and a thousand files scattered over a corpus would need as
+    many. So when there would be more than :data:`FEW_RUNS`, a run also covers up to :data:`WIDEST_GAP` neighbouring
+    files for which there is nothing to do; never one that is quarantined, gone, busy or still being written.
+
+    Args:
+        planned: what to do.
+        ordered: all sources with partitions, in the order in which they were added.
+        most: most files in a run.
+    """
+    exact = ranges(planned.process, ordered, most)
+    if len(exact) <= FEW_RUNS:
+        return exact
+    return ranges({*planned.process, *_gaps(set(planned.process), ordered, planned.done)}, ordered, most)
+
+
+def _gaps(wanted: Collection[str], ordered: Sequence[str], done: Collection[str]) -> set[str]:
+    """Return the sources of ``done`` that lie between two wanted ones with nothing else between."""
+    bridged: set[str] = set()
+    gap: list[str] | None = None
+    for source in ordered:
+        if source in wanted:
+            bridged.update(gap or ())
+            gap = []
+        elif gap is not None:
+            gap = [*gap, source] if source in done and len(gap) < WIDEST_GAP else None
+    return bridged
 
 
 def ranges(wanted: Collection[str], ordered: Sequence[str], most: int) -> list[tuple[str, str]]:

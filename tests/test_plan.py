@@ -1,10 +1,13 @@
 """The plan: what is new, changed, gone, held back, and when deletions are refused."""
 
+from pathlib import Path
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from stackroom.ledger import SourceState
-from stackroom.plan import Plan, plan, ranges
+from stackroom.plan import FEW_RUNS, WIDEST_GAP, Plan, plan, ranges, runs_for, still_written, young_files
+from stackroom.sources import SourceFile
 
 
 def known(source, revision="r1", state="searchable"):
@@ -60,3 +63,43 @@ def test_ranges_cover_exactly_the_wanted_keys(order, wanted, most):
         covered += stretch
     assert sorted(covered) == sorted(chosen)
     assert len(covered) == len(set(covered))
+
+
+def test_a_file_is_young_until_it_is_old_enough_and_also_if_it_comes_from_the_future():
+    def file(name, age):
+        return SourceFile(name, Path(name), 10, int((1000.0 - age) * 1e9), 1)
+
+    young = young_files([file("old", 5), file("new", 4.9), file("ahead", -60)], now=1000.0, settle_seconds=5)
+    assert young == {"new": (10, 995_100_000_000), "ahead": (10, 1_060_000_000_000)}
+
+
+def test_a_young_file_is_still_written_unless_it_looks_as_it_did_before():
+    assert still_written({"a": (1, 1), "b": (2, 1), "c": (1, 2), "new": (1, 1)}, dict.fromkeys("abc", (1, 1))) == {
+        "b",
+        "c",
+        "new",
+    }
+
+
+def test_files_still_written_are_neither_processed_nor_deleted():
+    made = plan({"a": "r1"}, [known("a"), known("b")], settling={"b", "new"})
+    assert made == Plan(unchanged=1, settling=("b", "new"))
+
+
+def test_few_stretches_are_run_exactly_and_many_are_bridged_over_files_that_are_done():
+    order = [f"{number:03}" for number in range(100)]
+    few = Plan(process=tuple(order[::20]), done=frozenset(order))
+    assert runs_for(few, order, 50) == [(source, source) for source in order[::20]]
+    many = Plan(process=tuple(order[::10]), done=frozenset(order) - set(order[::10]))
+    assert len(many.process) > FEW_RUNS
+    assert runs_for(many, order, 50) == [("000", "049"), ("050", "090")]
+
+
+def test_bridges_never_cross_a_file_that_must_be_left_alone_or_a_wide_gap():
+    order = [f"{number:03}" for number in range(100)]
+    wanted = tuple(order[::4])
+    done = frozenset(order) - set(wanted) - {"050"}
+    assert runs_for(Plan(process=wanted, done=done), order, 200) == [("000", "048"), ("052", "096")]
+    wide = tuple(order[:: WIDEST_GAP + 2])
+    assert len(wide) > FEW_RUNS
+    assert runs_for(Plan(process=wide, done=frozenset(order) - set(wide)), order, 200) == [(s, s) for s in wide]

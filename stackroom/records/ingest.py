@@ -1,5 +1,6 @@
 """A record set as a whole: what has to be done, its keyword indexes, its lint report, and a run without Dagster."""
 
+import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,7 +10,7 @@ from stackroom.errors import StackroomError
 from stackroom.fingerprint import fingerprint
 from stackroom.ledger import SourceState, Verdict
 from stackroom.outcome import CheckResult, Failed, Outcome, Produced, Unchanged
-from stackroom.plan import Plan, plan
+from stackroom.plan import Plan, plan, still_written, young_files
 from stackroom.records import collections, record_file
 from stackroom.records.bench import RecordBench, RecordWork
 from stackroom.records.flatten import FLATTENER_VERSION
@@ -70,14 +71,20 @@ def plan_records(
     retry_quarantined: bool = False,
     confirm_deletions: bool = False,
     busy: Collection[str] = (),
+    settle_seconds: float = 0.0,
 ) -> Plan:
     """Scan the folder, note it in the ledger, and return what has to be done; see :func:`stackroom.plan.plan`.
+
+    With ``settle_seconds``, files modified so recently are left for the next look, unless they look the same as at the
+    previous one.
 
     Raises:
         SourceError: the folder cannot be read; nothing is planned then.
         RecordError: the component register cannot be used.
     """
-    hashes = bench.ledger.observe(bench.name, bench.scan)
+    young = young_files(bench.scan.files, time.time(), settle_seconds) if settle_seconds else {}
+    settling = still_written(young, bench.ledger.swap_young(bench.name, young)) if settle_seconds else frozenset()
+    hashes = bench.ledger.observe(bench.name, bench.scan, leave=settling)
     settings = settings_digest(bench)
     known = bench.ledger.sources(bench.name)
     return plan(
@@ -87,6 +94,7 @@ def plan_records(
         retry_quarantined=retry_quarantined,
         confirm_deletions=confirm_deletions,
         busy=busy,
+        settling=settling,
     )
 
 

@@ -1,8 +1,9 @@
 """Comparing a corpus's folder with the ledger: look at the folder, work out revisions, make the plan."""
 
+import time
 from collections.abc import Collection
 
-from stackroom.plan import Plan, plan
+from stackroom.plan import Plan, plan, still_written, young_files
 from stackroom.stages.bench import Bench
 from stackroom.stages.verdict import revision, settings_digest
 
@@ -14,6 +15,7 @@ def plan_corpus(
     retry_quarantined: bool = False,
     confirm_deletions: bool = False,
     busy: Collection[str] = (),
+    settle_seconds: float = 0.0,
 ) -> Plan:
     """Scan the folder, note it in the ledger, and return what has to be done.
 
@@ -23,11 +25,15 @@ def plan_corpus(
         retry_quarantined: try quarantined files again although nothing changed.
         confirm_deletions: accept that more than half of the files are gone.
         busy: sources that runs in flight are working on.
+        settle_seconds: leave files that were modified so recently for the next look, unless they look the same as at
+            the previous one. Zero takes every file as it is.
 
     Raises:
         SourceError: the folder cannot be read; nothing is planned then, least of all deletions.
     """
-    hashes = bench.ledger.observe(bench.name, bench.scan)
+    young = young_files(bench.scan.files, time.time(), settle_seconds) if settle_seconds else {}
+    settling = still_written(young, bench.ledger.swap_young(bench.name, young)) if settle_seconds else frozenset()
+    hashes = bench.ledger.observe(bench.name, bench.scan, leave=settling)
     settings = settings_digest(bench)
     known = bench.ledger.sources(bench.name)
     return plan(
@@ -37,4 +43,5 @@ def plan_corpus(
         retry_quarantined=retry_quarantined,
         confirm_deletions=confirm_deletions,
         busy=busy,
+        settling=settling,
     )
