@@ -7,8 +7,8 @@ say does not score as high as the best hit overall.
 
 Normalised scores of one side may lie close together and those of the other far apart; the side that spreads more then
 decides nearly everything. With ``even_spread`` each weight is divided by the spread of its side (and both are scaled to
-add up to 1 again). On the training questions of SciFact this gains little where both sides are good (nDCG@10 0.738
-instead of 0.735), and keeps the fused ranking above the better side where one side was made much worse than the other
+add up to 1 again). On the training questions of SciFact this gains little where both sides are good (nDCG@10 0.736
+instead of 0.731), and keeps the fused ranking above the better side where one side was made much worse than the other
 by dropping query words or adding noise to vectors, which fixed weights do not.
 """
 
