@@ -164,6 +164,9 @@ class WorkerPool:
             with self._free:
                 self._all.add(worker)
             worker.start()
+        except OSError as error:  # no memory for another process, no file descriptors, …
+            self._discard(worker)
+            raise ConversionError(f"a worker process cannot be started: {error}") from error
         except BaseException:
             self._discard(worker)
             raise

@@ -110,7 +110,8 @@ class DocumentWorker:
 
     def _convert(self, task: Task, report: Report) -> Message:
         started = time.monotonic()
-        converted = self._cached(task) or self._converted(task, report)
+        cached = self._cached(task)
+        converted = cached or self._converted(task, report)
         if isinstance(converted, Failed):
             return {"failed": _failed(converted)}
         report({"pages": converted.pages, "step_pages": converted.pages, "step": "chunks"})
@@ -120,7 +121,7 @@ class DocumentWorker:
             evidence = {"report": conversion.report.to_json()}
             return {"failed": _failed(Failed(ReasonCode.NO_TEXT, message, evidence))}
         answer = conversion_to_json(conversion)
-        again = bool(conversion.report.missing_pages) and not task.final and self._served > 0
+        again = bool(conversion.report.missing_pages) and cached is None and not task.final and self._served > 0
         if not again:
             write_packed(task.chunks_path, answer)
         return {"converted": answer, "again": again}
