@@ -1,12 +1,13 @@
 """docling documents that are pieces of a file: their page numbers, and the text on each page. No conversion here."""
 
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Collection
 
 from docling_core.types.doc import DocItem, DoclingDocument, Size
 from docling_core.types.doc.document import ContentLayer, PageItem
+
+from stackroom.text import normalize_text
 
 _WORD = re.compile(r"[^\W_]+")
 
@@ -69,4 +70,4 @@ def share_found(expected: str, found: str) -> float:
 
 
 def _words(text: str) -> Counter[str]:
-    return Counter(_WORD.findall(unicodedata.normalize("NFKC", text).casefold()))
+    return Counter(_WORD.findall(normalize_text(text).casefold()))

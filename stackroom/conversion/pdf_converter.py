@@ -36,9 +36,13 @@ DOCLING_PARSE, PDFIUM, OCR = "docling-parse", "pdfium", "ocr"
 BACKENDS = {"text": (DOCLING_PARSE, PDFIUM), "large": (PDFIUM,), "scan": (OCR,)}
 """Way of a segment to the backends that are tried, in order."""
 
-LEAST_SHARE = 0.5
-"""A page is tried with the other backend if it holds less than this share of the words PDFium finds in its text layer:
-fonts whose letters docling-parse does not know come out as other letters, or not at all."""
+LEAST_SHARE = 0.9
+"""A page is tried with the other backend if it holds less than this share of the words PDFium finds in its text layer.
+docling-parse leaves out some figures, and takes fonts it does not know for other letters. Of 377 pages of papers, 373
+hold more (99.6 % in the median), and the other four hold 99 % when PDFium reads them."""
+LEAST_GAIN = 0.03
+"""How much larger that share must then be for the other backend's pages to be taken: docling-parse knows words and
+fonts, which tables and headings profit from."""
 
 
 @dataclass(frozen=True)
@@ -201,7 +205,7 @@ def _replace(file: PdfFile, parts: Sequence[Part], better: Part) -> list[Part]:
     for part in parts:
         if not (part.first <= better.first and better.last <= part.last):
             result.append(part)
-        elif _gain(file, part, better) <= 0 and not better.read - part.read:
+        elif _gain(file, part, better) < LEAST_GAIN and not better.read - part.read:
             part.problems += better.problems
             result.append(part)
         else:
@@ -215,12 +219,15 @@ def _replace(file: PdfFile, parts: Sequence[Part], better: Part) -> list[Part]:
 
 
 def _gain(file: PdfFile, part: Part, better: Part) -> float:
+    """Return how much larger the share of words found is in the second attempt, as a mean over its pages."""
     before, after = page_texts(part.document), page_texts(better.document)
-    return sum(
+    pages = range(better.first, better.last + 1)
+    gains = [
         share_found(file.texts.get(page, ""), after.get(page, ""))
         - share_found(file.texts.get(page, ""), before.get(page, ""))
-        for page in range(better.first, better.last + 1)
-    )
+        for page in pages
+    ]
+    return sum(gains) / len(gains)
 
 
 def _cut(part: Part, first: int, last: int) -> Part:
