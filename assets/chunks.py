@@ -2,7 +2,7 @@
 
 import dagster as dg
 
-from assets.show import escape, table
+from assets.show import escape, table, words
 from assets.stage_asset import StageAsset, Summary
 from stackroom.stages.order import BY_NAME
 
@@ -16,10 +16,9 @@ def show(summary: Summary) -> dict[str, dg.MetadataValue]:
         "lost_text_ratio": dg.MetadataValue.float(float(summary["lost_text_ratio"] or 0.0)),
         "pages": dg.MetadataValue.int(summary["pages"]),
         "ocr_pages": dg.MetadataValue.int(len(summary["ocr_pages"])),
-        "missing_pages": dg.MetadataValue.json(list(summary["missing_pages"])[:200]),
+        "missing_pages": words(list(summary["missing_pages"])),
         "seconds": dg.MetadataValue.float(float(summary["seconds"])),
-        "converter": dg.MetadataValue.json(summary["converter"]),
-        "kinds": dg.MetadataValue.json(summary["kinds"]),
+        "kinds": words(summary["kinds"]),
         "token_histogram": table(summary["token_histogram"], {"tokens": "string", "chunks": "int"}),
         "first_chunks": dg.MetadataValue.md(
             "\n\n".join(
@@ -27,6 +26,7 @@ def show(summary: Summary) -> dict[str, dg.MetadataValue]:
                 for chunk in summary["first_chunks"]
             )
         ),
+        "converter": dg.MetadataValue.json(summary["converter"]),
     }
 
 

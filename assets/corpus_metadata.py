@@ -6,7 +6,8 @@ from typing import Any
 import dagster as dg
 
 from assets.events import SEVERITIES
-from assets.show import escape, markdown_table, table
+from assets.pointers import Pointers
+from assets.show import markdown_table, plain, table, words
 from assets.stage_asset import asset_key
 from stackroom.config import Config
 from stackroom.identity import display_name
@@ -15,7 +16,9 @@ from stackroom.stages.bench import Bench
 from stackroom.stages.corpus import build_keyword_index, lint_whole_corpus, write_stores_config
 
 
-def refresh_events(config: Config, bench: Bench) -> Iterator[dg.AssetMaterialization | dg.AssetCheckEvaluation]:
+def refresh_events(
+    config: Config, bench: Bench, pointers: Pointers
+) -> Iterator[dg.AssetMaterialization | dg.AssetCheckEvaluation]:
     """Refresh keyword index, corpus lint report and stores JSON, and yield what a run logs about it."""
     corpus = bench.name
     version = bench.ledger.version(corpus)
@@ -32,6 +35,7 @@ def refresh_events(config: Config, bench: Bench) -> Iterator[dg.AssetMaterializa
             severity=SEVERITIES[check.severity],
             description=check.message,
             metadata=check_metadata(check),
+            target_materialization_data=pointers.target("corpus_lint_report", None),
         )
     yield dg.AssetMaterialization(
         asset_key(corpus, "stores_config"), metadata=stores_metadata(config, bench, write_stores_config(config))
@@ -40,7 +44,7 @@ def refresh_events(config: Config, bench: Bench) -> Iterator[dg.AssetMaterializa
 
 def index_metadata(outcome: Produced | Unchanged) -> dict[str, dg.MetadataValue]:
     """Return what the UI shows of the keyword index."""
-    shown = {name: _plain(value) for name, value in outcome.summary.items()}
+    shown = {name: _figure(value) for name, value in outcome.summary.items()}
     return {**shown, "unchanged": dg.MetadataValue.bool(isinstance(outcome, Unchanged))}
 
 
@@ -66,7 +70,7 @@ def check_metadata(check: CheckResult) -> dict[str, dg.MetadataValue]:
     columns = ["source_id", "reason", "message", "remedy"]
     return {
         "files": dg.MetadataValue.md(markdown_table(check.details["files"], columns)),
-        "retry": dg.MetadataValue.md(escape(check.details["retry"])),
+        "retry": plain(check.details["retry"]),
     }
 
 
@@ -87,11 +91,11 @@ def _materialization(
     )
 
 
-def _plain(value: Any) -> dg.MetadataValue:
+def _figure(value: Any) -> dg.MetadataValue:
     if isinstance(value, bool):
         return dg.MetadataValue.bool(value)
     if isinstance(value, int):
         return dg.MetadataValue.int(value)
     if isinstance(value, float):
         return dg.MetadataValue.float(value)
-    return dg.MetadataValue.text(str(value))
+    return words(value)

@@ -6,12 +6,13 @@ success is its own ``AssetMaterialization`` with a partition, each verdict its o
 retries: a retry of the op would run the whole range again.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import dagster as dg
 
-from assets.show import escape, markdown_table
+from assets.pointers import Pointers
+from assets.show import markdown_table, plain
 from assets.stage_asset import StageAsset, asset_key
 from stackroom.identity import display_name, partition_key
 from stackroom.outcome import CheckResult, Failed, Produced, Unchanged
@@ -29,9 +30,12 @@ class FailedFile:
 
 
 def success_events(
-    corpus: str, stage: StageAsset, source_id: str, outcome: Produced | Unchanged
+    corpus: str, stage: StageAsset, source_id: str, outcome: Produced | Unchanged, pointers: Pointers
 ) -> Iterator[dg.AssetMaterialization | dg.AssetCheckEvaluation]:
-    """Yield the materialization of a stage for a file, and its check evaluations."""
+    """Yield the materialization of a stage for a file, and its check evaluations.
+
+    The evaluations point to the materialization, which Dagster has stored by the time it asks for the next event.
+    """
     key = partition_key(source_id)
     yield dg.AssetMaterialization(
         asset_key(corpus, stage.name),
@@ -41,13 +45,17 @@ def success_events(
         tags={
             "dagster/data_version": outcome.fingerprint,
             "dagster/code_version": str(stage.stage.version),
+            **pointers.inputs(stage.stage.needs, key),
         },
     )
+    pointers.materialized(stage.name)
     for check in outcome.checks:
-        yield evaluation(corpus, stage.name, check, key)
+        yield _evaluation(corpus, stage.name, check, key, pointers)
 
 
-def evaluation(corpus: str, stage: str, check: CheckResult, partition: str | None) -> dg.AssetCheckEvaluation:
+def _evaluation(
+    corpus: str, stage: str, check: CheckResult, partition: str, pointers: Pointers
+) -> dg.AssetCheckEvaluation:
     """Return the evaluation of a check for one partition."""
     return dg.AssetCheckEvaluation(
         asset_key=asset_key(corpus, stage),
@@ -56,29 +64,50 @@ def evaluation(corpus: str, stage: str, check: CheckResult, partition: str | Non
         severity=SEVERITIES[check.severity],
         partition=partition,
         description=check.message,
-        metadata={"result": dg.MetadataValue.md(escape(check.message))},
+        metadata={"result": plain(check.message)},
+        target_materialization_data=pointers.target(stage, partition),
     )
 
 
-def failure_event(corpus: str, stage: StageAsset, source_id: str, outcome: Failed) -> dg.AssetCheckEvaluation:
-    """Return the failed check that tells in the UI why a file did not get through."""
+def failure_events(
+    corpus: str, stage: StageAsset, source_id: str, outcome: Failed, not_reached: Sequence[str], pointers: Pointers
+) -> Iterator[dg.AssetCheckEvaluation | dg.AssetObservation]:
+    """Yield what tells in the UI why a file did not get through: a failed check, and a note on each partition.
+
+    A failed partition by itself only says that its run failed. The note is an observation, which leaves it failed and
+    shows the reason in its place, whichever stage a person looks at.
+
+    Args:
+        corpus: corpus name.
+        stage: the stage that failed.
+        source_id: the file.
+        outcome: why.
+        not_reached: names of the later stages of the run.
+        pointers: finds the materialization the check is about.
+    """
     checked_stage, check = stage.failure_check
-    evidence = {name: escape(str(value), 1500) for name, value in outcome.evidence.items()}
-    return dg.AssetCheckEvaluation(
+    key = partition_key(source_id)
+    why = {
+        "reason": dg.MetadataValue.text(outcome.reason.value),
+        "stage": dg.MetadataValue.text(stage.name),
+        "message": plain(outcome.message),
+        "remedy": plain(outcome.remedy),
+    }
+    evidence = {name: str(value)[:1500] for name, value in outcome.evidence.items()}
+    yield dg.AssetCheckEvaluation(
         asset_key=asset_key(corpus, checked_stage),
         check_name=check,
         passed=False,
         severity=dg.AssetCheckSeverity.ERROR,
-        partition=partition_key(source_id),
+        partition=key,
         description=f"{outcome.reason}: {outcome.message}",
-        metadata={
-            "reason": dg.MetadataValue.text(outcome.reason.value),
-            "stage": dg.MetadataValue.text(stage.name),
-            "message": dg.MetadataValue.md(escape(outcome.message)),
-            "remedy": dg.MetadataValue.md(escape(outcome.remedy)),
-            "evidence": dg.MetadataValue.json(evidence),
-        },
+        metadata={**why, "evidence": dg.MetadataValue.json(evidence)},
+        target_materialization_data=pointers.target(checked_stage, key),
     )
+    for name in (stage.name, *not_reached):
+        yield dg.AssetObservation(
+            asset_key(corpus, name), partition=key, metadata=why, description=f"{outcome.reason}: {outcome.message}"
+        )
 
 
 def run_failure(failed: list[FailedFile], of: int) -> dg.Failure:

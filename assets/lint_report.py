@@ -14,7 +14,7 @@ def show(summary: Summary) -> dict[str, dg.MetadataValue]:
     findings = sorted(summary["findings"], key=lambda finding: _SEVERITY.get(finding["severity"], 3))
     windows = [
         f"**Window {number}**\n\n"
-        + "\n".join(f"- `{escape(str(sample['id'] or ''))}` {escape(sample['text'])}" for sample in window)
+        + "\n".join(f"- *{escape(str(sample['id'] or ''))}* — {escape(sample['text'])}" for sample in window)
         for number, window in enumerate(summary["windows"], 1)
     ]
     return {

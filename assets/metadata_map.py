@@ -2,7 +2,7 @@
 
 import dagster as dg
 
-from assets.show import escape, table
+from assets.show import plain, table, words
 from assets.stage_asset import StageAsset, Summary
 from stackroom.stages.order import BY_NAME
 
@@ -11,14 +11,14 @@ def show(summary: Summary) -> dict[str, dg.MetadataValue]:
     """Return the chosen values, completeness, and every candidate with where it was found."""
     authors = summary["authors"] or []
     return {
-        "title": dg.MetadataValue.md(escape(summary["title"] or "")),
-        "authors": dg.MetadataValue.md(escape("; ".join(authors) if isinstance(authors, list) else str(authors))),
+        "title": plain(summary["title"] or ""),
+        "authors": plain("; ".join(authors) if isinstance(authors, list) else str(authors)),
         "year": dg.MetadataValue.text(str(summary["year"] or "")),
-        "journal": dg.MetadataValue.md(escape(summary["journal"] or "")),
+        "journal": plain(summary["journal"] or ""),
         "doi": dg.MetadataValue.text(str(summary["doi"] or "")),
         "complete": dg.MetadataValue.bool(summary["complete"]),
         "curated": dg.MetadataValue.bool(summary["curated"]),
-        "tiers": dg.MetadataValue.json(summary["sources"]),
+        "tiers": words(summary["sources"]),
         "conflicts": dg.MetadataValue.int(len(summary["conflicts"])),
         "evidence": table(
             summary["evidence"],

@@ -13,9 +13,10 @@ import dagster as dg
 
 from assets.ahead import prepared
 from assets.corpus_metadata import refresh_events
-from assets.events import FailedFile, failure_event, run_failure, success_events
+from assets.events import FailedFile, failure_events, run_failure, success_events
 from assets.in_flight import other_runs
 from assets.partitions import sources_partitions
+from assets.pointers import Pointers
 from assets.stage_asset import StageAsset, asset_specs, check_specs, pool_name
 from resources.bench import KINDS, bench_of, resource_key
 from stackroom.config import Config
@@ -65,11 +66,12 @@ def per_file_assets(
         sources = [source_of_partition(key) for key in context.partition_keys]
         force = context.run.tags.get(FORCE_TAG) == "true"
         failed: list[FailedFile] = []
+        pointers = Pointers(context.instance, corpus)
         with bench_of(config, corpus, resources) as bench:
             for source_id, outcomes in run_files(bench, selected, sources, force=force, listener=listener):
-                yield from stage_events(corpus, selected, source_id, outcomes, failed)
+                yield from stage_events(corpus, selected, source_id, outcomes, failed, pointers)
             if "bm25_corpus" in chosen and refreshes(context, corpus):
-                yield from refresh_events(config, bench)
+                yield from refresh_events(config, bench, pointers)
         for check in checks:
             if check.key in context.selected_asset_check_keys:
                 yield dg.Output(None, output_name=check.get_python_identifier())
@@ -160,15 +162,21 @@ def _attempt(work: FileWork, stage: StageAsset) -> Outcome:
 
 
 def stage_events(
-    corpus: str, stages: Sequence[StageAsset], source_id: str, outcomes: Outcomes, failed: list[FailedFile]
-) -> Iterator[dg.AssetMaterialization | dg.AssetCheckEvaluation]:
+    corpus: str,
+    stages: Sequence[StageAsset],
+    source_id: str,
+    outcomes: Outcomes,
+    failed: list[FailedFile],
+    pointers: Pointers,
+) -> Iterator[dg.AssetMaterialization | dg.AssetCheckEvaluation | dg.AssetObservation]:
     """Yield what a run logs about a file; failures are added to ``failed``."""
-    for stage in stages:
+    for number, stage in enumerate(stages, 1):
         outcome = outcomes.get(stage.name)
         if outcome is None:
             continue
         if isinstance(outcome, Failed):
             failed.append(FailedFile(source_id, stage.name, outcome))
-            yield failure_event(corpus, stage, source_id, outcome)
+            not_reached = [later.name for later in stages[number:]]
+            yield from failure_events(corpus, stage, source_id, outcome, not_reached, pointers)
         else:
-            yield from success_events(corpus, stage, source_id, outcome)
+            yield from success_events(corpus, stage, source_id, outcome, pointers)

@@ -8,6 +8,7 @@ import dagster as dg
 from assets.events import SEVERITIES
 from assets.indexes import RemovalConfig
 from assets.partitions import known_sources, remove_sources
+from assets.pointers import Pointers
 from assets.show import markdown_table, table
 from assets.stage_asset import asset_key, pool_of_store
 from resources.bench import resource_key
@@ -108,12 +109,14 @@ def record_set_assets(config: Config, record_set: str) -> list[dg.AssetsDefiniti
     return [vanished_sources, record_indexes, records_lint_report]
 
 
-def refresh_events(bench: RecordBench) -> Iterator[dg.AssetMaterialization | dg.AssetCheckEvaluation]:
+def refresh_events(
+    bench: RecordBench, pointers: Pointers
+) -> Iterator[dg.AssetMaterialization | dg.AssetCheckEvaluation]:
     """Refresh keyword indexes and lint report at the end of a per-file run, and yield what the run logs about it."""
     index = _indexed(bench)
-    yield from _logged(bench.name, "record_indexes", index, index_metadata(index))
+    yield from _logged(bench.name, "record_indexes", index, index_metadata(index), pointers)
     lint = lint_records(bench)
-    yield from _logged(bench.name, "records_lint_report", lint, lint_metadata(lint))
+    yield from _logged(bench.name, "records_lint_report", lint, lint_metadata(lint), pointers)
 
 
 def index_metadata(outcome: Produced | Unchanged) -> dict[str, dg.MetadataValue]:
@@ -174,9 +177,12 @@ def _result(outcome: Produced | Unchanged, metadata: dict[str, dg.MetadataValue]
 
 
 def _logged(
-    corpus: str, name: str, outcome: Produced | Unchanged, metadata: dict[str, dg.MetadataValue]
+    corpus: str, name: str, outcome: Produced | Unchanged, metadata: dict[str, dg.MetadataValue], pointers: Pointers
 ) -> Iterator[dg.AssetMaterialization | dg.AssetCheckEvaluation]:
     key = asset_key(corpus, name)
     yield dg.AssetMaterialization(key, metadata=metadata, tags={"dagster/data_version": outcome.fingerprint})
     for check in outcome.checks:
-        yield dg.AssetCheckEvaluation(asset_key=key, check_name=check.name, **_verdict(check))
+        about = pointers.target(name, None)
+        yield dg.AssetCheckEvaluation(
+            asset_key=key, check_name=check.name, target_materialization_data=about, **_verdict(check)
+        )

@@ -12,6 +12,7 @@ import dagster as dg
 from assets.events import FailedFile, run_failure
 from assets.partitions import sources_partitions
 from assets.per_file import FORCE_TAG, Listener, refreshes, run_stages, stage_events
+from assets.pointers import Pointers
 from assets.record_sets import refresh_events
 from assets.show import table
 from assets.stage_asset import StageAsset, Summary, asset_specs, check_specs, pool_of_store
@@ -97,6 +98,7 @@ def record_assets(config: Config, record_set: str, listener: Listener | None = N
         sources = [source_of_partition(key) for key in context.partition_keys]
         force = context.run.tags.get(FORCE_TAG) == "true"
         failed: list[FailedFile] = []
+        pointers = Pointers(context.instance, corpus)
         with record_bench_of(config, record_set, resources) as bench:
             settings = settings_digest(bench)
             for source_id in sources:
@@ -104,9 +106,9 @@ def record_assets(config: Config, record_set: str, listener: Listener | None = N
                 verdict = settle(bench, source_id, outcomes, settings)
                 if listener is not None:
                     listener(source_id, outcomes, verdict)
-                yield from stage_events(corpus, selected, source_id, outcomes, failed)
+                yield from stage_events(corpus, selected, source_id, outcomes, failed, pointers)
             if "record_collections" in chosen and refreshes(context, corpus):
-                yield from refresh_events(bench)
+                yield from refresh_events(bench, pointers)
         for check in checks:
             if check.key in context.selected_asset_check_keys:
                 yield dg.Output(None, output_name=check.get_python_identifier())

@@ -16,9 +16,22 @@ _MARKUP = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~&$:@/])")
 
 def escape(text: str, most: int = 400) -> str:
     """Return text that shows as itself in Markdown: no link, image, HTML or formatting, one line, cut at ``most``."""
+    return _MARKUP.sub(lambda match: f"&#{ord(match.group())};", _one_line(text, most))
+
+
+def plain(text: str, most: int = 400) -> dg.MetadataValue:
+    """Return text that the UI shows as it is; the UI escapes plain text itself, so nothing is escaped here."""
+    return dg.MetadataValue.text(_one_line(text, most))
+
+
+def _one_line(text: str, most: int) -> str:
     flat = display_name(" ".join(str(text).split()))
-    flat = flat if len(flat) <= most else flat[: most - 1] + "…"
-    return _MARKUP.sub(lambda match: f"&#{ord(match.group())};", flat)
+    return flat if len(flat) <= most else flat[: most - 1] + "…"
+
+
+def words(value: Any, most: int = 400) -> dg.MetadataValue:
+    """Return a list or mapping in words, as plain text; ``none`` if it is empty."""
+    return plain(_words(value) or "none", most)
 
 
 def table(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> dg.MetadataValue:
@@ -49,4 +62,13 @@ def _cell(value: Any, kind: str) -> str | int | float:
         return int(value or 0)
     if kind == "float":
         return float(value or 0.0)
-    return display_name("" if value is None else str(value))[:300]
+    return _one_line(_words(value), 300)
+
+
+def _words(value: Any) -> str:
+    """Return a value in words: lists and mappings as a person would write them down."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {_words(item)}" for key, item in value.items())
+    if isinstance(value, (list, tuple)):
+        return "; ".join(_words(item) for item in value)
+    return "" if value is None else str(value)

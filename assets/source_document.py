@@ -2,6 +2,7 @@
 
 import dagster as dg
 
+from assets.show import words
 from assets.stage_asset import StageAsset, Summary
 from stackroom.identity import display_name
 from stackroom.stages.order import BY_NAME
@@ -16,7 +17,7 @@ def show(summary: Summary) -> dict[str, dg.MetadataValue]:
         "modified": dg.MetadataValue.text(summary["modified"]),
         "content_hash": dg.MetadataValue.text(summary["content_hash"]),
         "duplicates": dg.MetadataValue.int(len(summary["duplicates"])),
-        "duplicate_of": dg.MetadataValue.json([display_name(name) for name in summary["duplicates"][:20]]),
+        "duplicate_of": words(summary["duplicates"][:20], 2000),
     }
 
 
