@@ -157,13 +157,15 @@ class WorkerProcess:
         limits = {"memory_mb": self.spec.memory_mb, "parent": os.getpid()}
         clock = _Clock(WorkerSpec(self.spec.module, {}, self.spec.memory_mb, deadline_seconds=START_SECONDS))
         answer = self._exchange({**start, **limits}, clock)
+        died_of = answer.reason if isinstance(answer, Death) else None
+        if died_of is ReasonCode.OUT_OF_MEMORY or self.resident_mb > self.spec.memory_mb:
+            self.kill()
+            raise ConfigError(
+                f"limits.worker_memory_mb: {self.spec.memory_mb} is less than a worker process needs before it "
+                f"reads any file ({self._peak_bytes / 1e6:.0f} MB); raise it in stackroom.yaml"
+            )
         if isinstance(answer, Death):
             self.kill()
-            if answer.reason is ReasonCode.OUT_OF_MEMORY:
-                raise ConfigError(
-                    f"limits.worker_memory_mb: {self.spec.memory_mb} is less than a worker process needs before it "
-                    f"reads any file ({self._peak_bytes / 1e6:.0f} MB); raise it in stackroom.yaml"
-                )
             raise ConversionError(f"a worker process did not start: {answer.message}\n{self._said()}")
 
     def ask(self, request: Message) -> Message | Death:
@@ -214,7 +216,7 @@ class WorkerProcess:
                     return answer
             if not self.alive:
                 return self._ended(clock)
-            if self.resident_mb * 1e6 > self.spec.memory_mb * 1e6:
+            if self.resident_mb > self.spec.memory_mb:
                 message_text = f"the worker process used more than {self.spec.memory_mb} MB of memory"
                 return self._death(ReasonCode.OUT_OF_MEMORY, message_text, clock)
             if time.monotonic() > clock.ends:

@@ -38,6 +38,7 @@ def test_every_kind_that_docling_reads_has_a_reader():
     assert {media for media in Media if docling_format(media)} - elsewhere == set(READERS)
 
 
+@pytest.mark.slow
 def test_office_files_are_converted(converter, shared, request_for):
     office = shared / "corpus" / "office"
     found = {}

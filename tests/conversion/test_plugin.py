@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 QUERY = """
 from docling.models.factories import get_layout_factory, get_table_structure_factory
 print("rapid_layout" in get_layout_factory(allow_external_plugins=True).registered_kind)
@@ -11,6 +13,7 @@ print("rapid_table" in get_table_structure_factory(allow_external_plugins=True).
 """
 
 
+@pytest.mark.slow
 def test_docling_lists_the_bundled_models():
     # In a process of its own: docling's registry imports torch.
     answer = subprocess.run([sys.executable, "-c", QUERY], capture_output=True, text=True, check=True)
