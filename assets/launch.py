@@ -34,12 +34,15 @@ from stackroom.outcome import Failed, Produced  # noqa: E402
 from stackroom.plan import Plan, ranges  # noqa: E402
 from stackroom.records.ingest import plan_records  # noqa: E402
 from stackroom.records.naming import corpus_of  # noqa: E402
-from stackroom.sources import UNSUPPORTED  # noqa: E402
+from stackroom.sources import UNSUPPORTED, Scan  # noqa: E402
 from stackroom.stages.reconcile import plan_corpus  # noqa: E402
 from stackroom.state import StateFolder  # noqa: E402
 
 QUIET = {"loggers": {"console": {"config": {"log_level": "ERROR"}}}}
 """Dagster's console logger would print every event; the terminal shows our own progress instead."""
+
+MAX_NOTES = 20
+"""Notes about a folder that are printed: a screenful."""
 
 EXIT_FINE, EXIT_COULD_NOT_RUN, EXIT_SOME_FAILED = 0, 1, 2
 
@@ -109,15 +112,11 @@ def ingest(config: Config, options: argparse.Namespace, say: Say) -> int:
             busy=(busy := busy_sources(instance, corpus)),
         )
         behind = bench.ledger.needs_index(corpus)
-        noted = [*bench.scan.problems, *(entry for entry in bench.scan.skipped if entry.reason == UNSUPPORTED)]
+        notes = _notes(bench.scan, [] if options.records else [str(problem) for problem in bench.curated.problems])
     say("plan", files=len(planned.process), unchanged=planned.unchanged, delete=len(planned.delete), pages=None)
     waiting = f"{len(busy)} files are being worked on by other runs; see Runs in the UI" if busy else None
-    for note in filter(
-        None, [planned.refused, waiting, *(f"skipped {entry.path}: {entry.reason}" for entry in noted[:20])]
-    ):
+    for note in filter(None, [planned.refused, waiting, *notes]):
         say("note", message=note)
-    if len(noted) > 20:
-        say("note", message=f"skipped {len(noted) - 20} more files")
     if options.dry_run:
         for verb, sources in (("process", planned.process), ("delete", planned.delete)):
             for source in sources:
@@ -144,6 +143,13 @@ def _bench(config: Config, options: argparse.Namespace) -> Any:
     if options.records:
         return record_bench_of(config, options.records, record_resources(config, options.records))
     return bench_of(config, options.corpus, default_resources(config, options.corpus))
+
+
+def _notes(scan: Scan, map_problems: list[str]) -> list[str]:
+    """Return what a person should know of the folder: mistakes in the curated map, and files that are left out."""
+    left_out = [*scan.problems, *(entry for entry in scan.skipped if entry.reason == UNSUPPORTED)]
+    notes = [*map_problems, *(f"skipped {entry.path}: {entry.reason}" for entry in left_out)]
+    return notes if len(notes) <= MAX_NOTES else [*notes[:MAX_NOTES], f"… and {len(notes) - MAX_NOTES} more"]
 
 
 def _run_files(

@@ -399,9 +399,11 @@ def load_config(project_folder: Path, environment: Mapping[str, str] | None = No
     defaults = raw.pop("defaults", None) or {}
     _validate(Tuning, defaults, path, "defaults")
     corpora = dict(raw.pop("corpora", None) or {})
-    for name, added in read_added_corpora(state).items():
-        corpora.setdefault(name, added)
+    # A folder added from the command line may be gone (an unplugged disk): its stores can still be searched.
+    added = {name: body for name, body in read_added_corpora(state).items() if name not in corpora}
     merged = {name: _corpus(name, body, defaults, project_folder, environment, path) for name, body in corpora.items()}
+    for name, body in added.items():
+        merged[name] = _with_defaults({**body, "folder": Path(body["folder"])}, defaults)
     moved = read_moved_stores(state)
     for name, body in merged.items():
         configured = body.get("vector_store")

@@ -106,7 +106,7 @@ def _refusal(gone: int, known: int) -> str | None:
         return None
     return (
         f"{gone} of {known} files have vanished at once; if that is a disk that is not mounted, mount it, "
-        "and if they were deleted on purpose, confirm with `stackroom ingest --confirm-deletions`"
+        "and if they were deleted on purpose, confirm with `--confirm-deletions`"
     )
 
 

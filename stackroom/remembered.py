@@ -72,9 +72,7 @@ def read_added_corpora(state_folder: Path) -> dict[str, dict[str, Any]]:
     Raises:
         ConfigError: the file is damaged.
     """
-    added = _read(state_folder / ADDED_CORPORA_FILE, "add the folders again")
-    # A folder that has gone (an unplugged disk) must not keep the rest of the library from being used.
-    return {name: body for name, body in added.items() if Path(body["folder"]).is_dir()}
+    return _read(state_folder / ADDED_CORPORA_FILE, "add the folders again")
 
 
 def add_corpus(config: "Config", folder: Path) -> str:
@@ -105,6 +103,16 @@ def add_corpus(config: "Config", folder: Path) -> str:
     added[name] = {"folder": str(folder), "description": f"Documents in {folder}"}
     write_text(path, json.dumps(added, indent=2, ensure_ascii=False) + "\n")
     return name
+
+
+def forget_corpus(state_folder: Path, name: str) -> bool:
+    """Forget an added folder; returns whether it was remembered. What the stores hold of it stays."""
+    path = state_folder / ADDED_CORPORA_FILE
+    added = _read(path, "add the folders again")
+    if added.pop(name, None) is None:
+        return False
+    write_text(path, json.dumps(added, indent=2, ensure_ascii=False) + "\n")
+    return True
 
 
 def _read(path: Path, remedy: str) -> dict[str, Any]:

@@ -87,10 +87,10 @@ def test_an_added_folder_becomes_a_corpus_of_its_name_and_is_remembered(project,
     assert load_config(folder, {}).corpora["my_reports_2024"].folder == first
 
 
-def test_an_added_folder_that_is_gone_does_not_stop_the_others(project, tmp_path):
+def test_an_added_folder_that_is_gone_stays_a_corpus_and_stops_no_other(project, tmp_path):
     folder = project("corpora: {papers: {folder: papers}}")
     gone = tmp_path / "gone"
     gone.mkdir()
     add_corpus(load_config(folder, {}), gone)
     gone.rmdir()
-    assert set(load_config(folder, {}).corpora) == {"papers"}
+    assert set(load_config(folder, {}).corpora) == {"papers", "gone"}

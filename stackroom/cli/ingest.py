@@ -29,7 +29,7 @@ from stackroom.cli.project import Options, check_code_location, process_environm
 from stackroom.config import Config
 from stackroom.errors import ConfigError
 from stackroom.outcome import REMEDIES, ReasonCode
-from stackroom.remembered import add_corpus
+from stackroom.remembered import add_corpus, forget_corpus
 
 MOST_FAILURES_SHOWN = 40
 """Rows of the table of failed files; `stackroom status` lists all of them."""
@@ -73,6 +73,7 @@ def ingest(
     options: Options = context.obj
     config = options.load()
     check_code_location(config)
+    known = set(config.corpora)
     if source is not None:
         if corpus is not None:
             raise ConfigError("give either the name of a corpus or --source, not both")
@@ -95,6 +96,8 @@ def ingest(
     ]
     screen = console()
     results = [ingest_corpus(config, name, switches, screen) for name in names]
+    if dry_run and corpus is not None and corpus not in known:
+        forget_corpus(config.state_folder, corpus)
     print_next_steps(config, results, screen)
     codes = {result.exit_code for result in results}
     return EXIT_CANNOT_RUN if EXIT_CANNOT_RUN in codes else max(codes)

@@ -221,5 +221,6 @@ def _explanation(line: SourceLine) -> str:
     parts = [f"[bold]{safe(line.reason)}[/]"] if line.reason else []
     parts += [safe(line.message)] if line.message else []
     parts += [f"[dim]→ {safe(line.remedy)}[/]"] if line.remedy else []
-    parts += ["gone from the folder; the next ingestion removes it"] if not line.present else []
+    if not line.present:
+        parts.append("gone from the folder; the next ingestion removes it (with --confirm-deletions if most are gone)")
     return "; ".join(parts)

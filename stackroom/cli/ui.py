@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import socket
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -28,6 +29,7 @@ def ui(
     dagster = shutil.which("dagster", path=str(Path(sys.executable).parent))
     if dagster is None:
         raise ConfigError(f"there is no dagster beside {sys.executable}; run `make install`")
+    _check_free(host, port)
     console().print(f"Dagster's web interface will be at http://{host}:{port} in some seconds; Ctrl-C ends it.")
     sys.stdout.flush()
     os.chdir(config.project_folder)
@@ -35,3 +37,15 @@ def ui(
     os.execve(  # noqa: S606 - no shell is wanted
         dagster, [dagster, "dev", "--host", host, "--port", str(port)], process_environment(config)
     )
+
+
+def _check_free(host: str, port: int) -> None:
+    """Raise ConfigError when another program has the port; Dagster would go on without a web interface."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            raise ConfigError(
+                f"port {port} on {host} cannot be used ({error.strerror}); name another with --port"
+            ) from error
