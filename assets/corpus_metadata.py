@@ -1,5 +1,6 @@
 """How the corpus-wide assets are shown, and their events when a per-file run refreshes them at its end."""
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -9,6 +10,7 @@ from assets.events import SEVERITIES
 from assets.pointers import Pointers
 from assets.show import markdown_table, plain, table, words
 from assets.stage_asset import asset_key
+from resources.stores import shown_uri
 from stackroom.config import Config
 from stackroom.identity import display_name
 from stackroom.outcome import CheckResult, Produced, Unchanged
@@ -76,10 +78,12 @@ def check_metadata(check: CheckResult) -> dict[str, dg.MetadataValue]:
 
 def stores_metadata(config: Config, bench: Bench, content: Mapping[str, Any]) -> dict[str, dg.MetadataValue]:
     """Return what the UI shows of the stores JSON."""
+    uri = config.vector_store_uri(bench.name)
+    this = json.dumps(content["domains"].get(bench.name, {}), ensure_ascii=False).replace(uri, shown_uri(uri))
     return {
         "path": dg.MetadataValue.path(str(bench.settings.state.stores_config)),
         "domains": dg.MetadataValue.int(len(config.corpora)),
-        "this_corpus": dg.MetadataValue.json(content["domains"].get(bench.name, {})),
+        "this_corpus": dg.MetadataValue.json(json.loads(this)),
     }
 
 

@@ -17,7 +17,7 @@ def record_resources(config: Config, record_set: str) -> dict[str, Any]:
     """Return the resources of a record set by kind, with the values of ``stackroom.yaml``."""
     return {
         "embedder": EmbedderResource.of(record_settings(config, record_set)),
-        "vector_store": VectorStoreResource(uri=record_store_uri(config, record_set)),
+        "vector_store": VectorStoreResource.of(record_store_uri(config, record_set)),
         "artefacts": ArtefactStorageResource(state_folder=str(config.state_folder)),
     }
 
@@ -29,7 +29,7 @@ def record_bench_of(config: Config, record_set: str, resources: Mapping[str, Any
         RecordBenchSettings.of(config, record_set),
         records=embedder.apply(record_settings(config, record_set)),
         state=state,
-        store_uri=resources["vector_store"].checked_uri(),
+        store_uri=resources["vector_store"].checked_uri(record_store_uri(config, record_set)),
     )
     return RecordBench(
         settings,

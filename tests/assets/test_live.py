@@ -133,6 +133,13 @@ class Server:
 @pytest.fixture
 def live(tmp_path):
     """Return a running server over a copy of the project with a small corpus of two good files and a broken one."""
+    with serving(tmp_path) as server:
+        yield server
+
+
+@contextlib.contextmanager
+def serving(tmp_path: Path, schedules: str = ""):
+    """Run a server over a copy of the project in ``tmp_path``; ``schedules`` are settings of that section."""
     folder = tmp_path / "project"
     folder.mkdir()
     for name in ("assets", "resources", "sensors"):
@@ -143,7 +150,9 @@ def live(tmp_path):
     (folder / "docs" / "a.md").write_text("# Alpha\n\nThe alpha note is about herons at the lake.")
     (folder / "docs" / "b.md").write_text("# Beta\n\nThe beta note is about otters in the river.")
     (folder / "docs" / "broken.pdf").write_bytes(b"")
-    (folder / "stackroom.yaml").write_text(f"limits: {{workers: 1}}\ncorpora: {{{CORPUS}: {{folder: docs}}}}\n")
+    (folder / "stackroom.yaml").write_text(
+        f"limits: {{workers: 1}}\ncorpora: {{{CORPUS}: {{folder: docs}}}}\n{schedules}"
+    )
     server = Server(folder, tmp_path / "state")
     register = (
         "import dagster as dg, pathlib\n"
