@@ -70,16 +70,12 @@ def convert_paged_file(
         window: most pages converted together.
         cautious: keep away from docling-parse.
     """
-    opened = _page_sizes(converter, file)
-    if isinstance(opened, Failed) and classification is None:
-        return opened
-    sizes = [] if isinstance(opened, Failed) else opened
-    count = classification.pages if classification else len(sizes)
+    count = classification.pages if classification else _frames(converter, file)
+    if isinstance(count, Failed):
+        return count
     decisions = {page.page: page.decision for page in classification.page_statistics} if classification else {}
-    ways = [
-        way_of(decisions.get(page, "text" if classification else "ocr"), sizes[page - 1] if sizes else (1, 1), cautious)
-        for page in range(1, count + 1)
-    ]
+    without = "text" if classification else "ocr"
+    ways = [way_of(decisions.get(page, without), cautious) for page in range(1, count + 1)]
     file = replace(file, texts=_text_layers(file, classification.text_pages) if classification else {})
     parts = converter.convert(
         file,
@@ -104,17 +100,15 @@ def convert_paged_file(
     )
 
 
-def _page_sizes(converter: PdfConverter, file: PdfFile) -> list[tuple[float, float]] | Failed:
-    """Return the size of every page in points, or why the file cannot be drawn."""
+def _frames(converter: PdfConverter, file: PdfFile) -> int | Failed:
+    """Return how many frames a picture has, or why it cannot be opened."""
     try:
         pages = converter.open_pages(file)
-        try:
-            return [pages.size(index) for index in range(pages.count)]
-        finally:
-            pages.close()
-    except (OSError, PdfiumError, SyntaxError, ValueError) as error:  # Pillow raises the last two for damaged pictures
+    except (OSError, SyntaxError, ValueError) as error:  # Pillow raises the last two for damaged pictures
         evidence = {"type": type(error).__name__, "message": str(error)}
         return Failed(ReasonCode.CORRUPT, f"{file.path.name} cannot be opened: {error}", evidence)
+    pages.close()
+    return pages.count
 
 
 def _text_layers(file: PdfFile, pages: Sequence[int]) -> dict[int, str]:

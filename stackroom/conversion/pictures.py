@@ -63,17 +63,20 @@ class PdfPages:
             width, height = self._document.get_page_size(index)
         return max(1.0, float(width)), max(1.0, float(height))
 
-    def draw(self, index: int, scale: float) -> Image.Image:
-        """See :class:`PageSource`.
+    def draw(self, index: int, scale: float, part: tuple[float, float, float, float] | None = None) -> Image.Image:
+        """See :class:`PageSource`; ``part`` (left, top, right, bottom in points from the top left) draws only that.
 
         Raises:
             pypdfium2.PdfiumError: PDFium cannot load the page.
         """
         width, height = self.size(index)
+        left, top, right, bottom = part or (0.0, 0.0, width, height)
+        rim = (max(0.0, left), max(0.0, height - bottom), max(0.0, width - right), max(0.0, top))
+        scale = capped(scale, right - left, bottom - top, self._most_pixels)
         with pypdfium2_lock:
             page = self._document[index]
             try:
-                bitmap = page.render(scale=capped(scale, width, height, self._most_pixels))
+                bitmap = page.render(scale=scale, crop=rim)
                 picture: Image.Image = bitmap.to_pil().convert("RGB")
                 bitmap.close()
             finally:

@@ -3,10 +3,6 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-LARGE_PAGE_POINTS = 25_000_000
-"""Area (square points; 5,000 x 5,000) above which docling-parse must not draw a page, for it draws a pixel per point
-without a cap. An A0 poster has 8 million."""
-
 
 @dataclass(frozen=True)
 class Segment:
@@ -15,7 +11,7 @@ class Segment:
     first: int
     last: int
     way: str
-    """``text`` (keep the text layer), ``large`` (the same by PDFium alone, drawn within a cap), ``scan`` (read it)."""
+    """``text`` (keep the text layer), ``cautious`` (the same without docling-parse), or ``scan`` (read the page)."""
 
     @property
     def pages(self) -> range:
@@ -23,17 +19,16 @@ class Segment:
         return range(self.first, self.last + 1)
 
 
-def way_of(decision: str, size: tuple[float, float], cautious: bool = False) -> str:
+def way_of(decision: str, cautious: bool = False) -> str:
     """Return the way of a page.
 
     Args:
         decision: what the pre-check decided: ``text``, ``ocr`` or ``blank``.
-        size: width and height in points.
         cautious: keep away from docling-parse, on which the file has died before.
     """
     if decision == "ocr":
         return "scan"
-    return "large" if cautious or size[0] * size[1] > LARGE_PAGE_POINTS else "text"
+    return "cautious" if cautious else "text"
 
 
 def segments(ways: Sequence[str], window: int) -> list[Segment]:

@@ -17,12 +17,13 @@ from docling.datamodel.document import ConversionResult
 from docling.datamodel.pipeline_options import BaseTableStructureOptions
 from docling.models.base_table_model import BaseTableStructureModel
 from docling_core.types.doc import BoundingBox, CoordOrigin, DocItemLabel, TableCell
-from docling_core.types.doc.page import SegmentedPdfPage, TextCell
+from docling_core.types.doc.page import TextCell
 from PIL import Image
 from pydantic import Field
 from typing_extensions import override
 
 from stackroom.conversion.table_grid import Grid, Rectangle, Word, grid_from_tokens
+from stackroom.conversion.text_backend import TextPageBackend
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
@@ -153,16 +154,16 @@ class RapidTableModel(BaseTableStructureModel):
         if layout is None or backend is None or not backend.is_valid() or page.size is None:
             return prediction
         regions = [cluster for cluster in layout.clusters if cluster.label in _TABLES]
+        words = _words_of_page(page) if regions and self._model else []
         for cluster in regions:
-            table = self._table(page, cluster)
+            table = self._table(page, cluster, words_in(words, cluster.cells))
             if table is None:
                 cluster.label = DocItemLabel.TEXT
             else:
                 prediction.table_map[cluster.id] = table
         return prediction
 
-    def _table(self, page: Page, cluster: Cluster) -> Table | None:
-        words = words_in(page.parsed_page, cluster)
+    def _table(self, page: Page, cluster: Cluster, words: Sequence[Word]) -> Table | None:
         if self._model is None or not words:
             return None
         grid = self._grid(page, cluster, words)
@@ -204,19 +205,25 @@ class RapidTableModel(BaseTableStructureModel):
         return grid
 
 
-def words_in(parsed: SegmentedPdfPage | None, cluster: Cluster) -> list[Word]:
+def words_in(known: Sequence[Word], lines: Sequence[TextCell]) -> list[Word]:
     """Return the words of a region's lines; a line whose words are not known (OCR, PDFium) counts as one word."""
-    known = [] if parsed is None else [Word(cell.text.strip(), _rectangle(cell)) for cell in parsed.word_cells]
     words: list[Word] = []
-    for cell in cluster.cells:
-        left, top, right, bottom = _rectangle(cell)
-        inside = [
-            word for word in known if left <= word.centre[0] <= right and top <= word.centre[1] <= bottom and word.text
-        ]
-        if not inside and cell.text.strip():
-            inside = [Word(cell.text.strip(), (left, top, right, bottom))]
+    for line in lines:
+        left, top, right, bottom = _rectangle(line)
+        inside = [word for word in known if left <= word.centre[0] <= right and top <= word.centre[1] <= bottom]
+        if not inside and line.text.strip():
+            inside = [Word(line.text.strip(), (left, top, right, bottom))]
         words += inside
     return list(dict.fromkeys(words))
+
+
+def _words_of_page(page: Page) -> list[Word]:
+    """Return the words of a page where its backend knows them."""
+    if isinstance(page._backend, TextPageBackend):
+        cells: Sequence[TextCell] = page._backend.word_cells()
+    else:
+        cells = page.parsed_page.word_cells if page.parsed_page is not None else []
+    return [Word(cell.text.strip(), _rectangle(cell)) for cell in cells if cell.text.strip()]
 
 
 def _rectangle(cell: TextCell) -> Rectangle:
