@@ -30,7 +30,7 @@ from stackroom.config import (
 )
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "configuration.md"
-BEGIN = "<!-- The tables below are written by tools/config_reference.py from stackroom/config.py. -->"
+BEGIN = "<!-- The tables below are written by tools/config_reference.py from stackroom/settings.py. -->"
 
 # Where a class may stand in the file, in the order of the page.
 SECTIONS: tuple[tuple[str, type[BaseModel], str], ...] = (
