@@ -136,6 +136,11 @@ class ChromaMirror:
         except OSError as error:
             raise StoreError(f"the copy beside {self._path} cannot be written: {error}") from error
 
+    def rewrite(self, rows: Sequence[StoredRow]) -> None:
+        """Copy the metadata of rows whose metadata alone changed in Chroma."""
+        with translated(self._path):
+            self.table.rewrite([StoredRow(row.chunk_id, row.source_id, "", row.metadata) for row in rows])
+
     def delete(self, chunk_ids: Sequence[str]) -> None:
         """Delete rows that were deleted from Chroma."""
         with translated(self._path):

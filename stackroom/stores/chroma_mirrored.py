@@ -1,7 +1,7 @@
 """Collections of a Chroma folder, with the help of the copy that answers filters (``chroma_mirror``)."""
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -66,6 +66,12 @@ class MirroredChromaStore(ChromaStore):
         super()._write(rows)
         if self._mirror.is_changing:
             self._mirror.write(rows)
+
+    def _relabel(self, rows: Sequence[StoredRow], differences: Sequence[Mapping[str, Any]]) -> None:
+        self._begin()
+        super()._relabel(rows, differences)
+        if self._mirror.is_changing:
+            self._mirror.rewrite(rows)
 
     def _delete(self, ids: Sequence[str]) -> None:
         self._begin()

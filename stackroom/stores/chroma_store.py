@@ -1,8 +1,9 @@
 """Collections of Chroma, as far as folder and server have it in common.
 
 What Chroma does that the contract does not want (chromadb 1.5.9): an upsert keeps metadata keys that the new row does
-not have, so these are unset one by one; ids are deleted by name, never by a filter (which fails above some thousand
-rows); a call takes at most ``get_max_batch_size`` rows.
+not have, so these are unset one by one; a key that is written again costs as much as a new one, so an update writes
+only what differs; ids are deleted by name, never by a filter (which fails above some thousand rows); a call takes at
+most ``get_max_batch_size`` rows.
 """
 
 import json
@@ -85,9 +86,25 @@ class ChromaStore(VectorStore):
         )
 
     def _rewrite(self, rows: Sequence[StoredRow]) -> None:
-        # Chroma takes a new document only together with its vector.
-        vectors = {row.chunk_id: row.vector for row in self._read(ids=[row.chunk_id for row in rows])}
-        self._write([replace(row, vector=vectors[row.chunk_id]) for row in rows])
+        ids = [row.chunk_id for row in rows]
+        found: Any = self._collection.get(ids=ids, include=["metadatas", "documents"])
+        old = dict(zip(found["ids"], zip(found["metadatas"], found["documents"], strict=True), strict=True))
+        if len(old) < len(ids):
+            raise StoreError(f"collection {self.spec.name} in {self._access.where} has lost rows; replace the source")
+        told_anew = [row for row in rows if (old[row.chunk_id][1] or "") != row.text]
+        if told_anew:  # Chroma takes a new document only together with its vector
+            vectors = {row.chunk_id: row.vector for row in self._read(ids=[row.chunk_id for row in told_anew])}
+            self._write([replace(row, vector=vectors[row.chunk_id]) for row in told_anew])
+        kept = [row for row in rows if (old[row.chunk_id][1] or "") == row.text]
+        if kept:
+            self._relabel(kept, [_differences(old[row.chunk_id][0] or {}, row.metadata) for row in kept])
+
+    def _relabel(self, rows: Sequence[StoredRow], differences: Sequence[Mapping[str, Any]]) -> None:
+        """Write the metadata of stored rows, given what of it differs from what is stored (None: to be unset)."""
+        self._note_text_fields(rows)
+        changed: list[Any] = [(row.chunk_id, dict(keys)) for row, keys in zip(rows, differences, strict=True) if keys]
+        if changed:
+            self._collection.update(ids=[chunk_id for chunk_id, _ in changed], metadatas=[keys for _, keys in changed])
 
     def _metadatas(self, rows: Sequence[StoredRow]) -> list[Any]:
         """Return the metadata to write: the rows' own, and None for every stored key that they do not have."""
@@ -170,6 +187,16 @@ class ChromaStore(VectorStore):
     def close(self) -> None:
         """Give back the folder or the connection."""
         self._access.close()
+
+
+def _differences(stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keys to write so that stored metadata become the wanted ones; None for those to be unset."""
+    written = {key: value for key, value in wanted.items() if not _same(stored.get(key), value)}
+    return {**dict.fromkeys(stored.keys() - wanted.keys() - {_SOURCE}), **written}
+
+
+def _same(stored: Any, wanted: Any) -> bool:
+    return type(stored) is type(wanted) and bool(stored == wanted)  # True, 1 and 1.0 are kept in different places
 
 
 def _rows(ids: Sequence[str], metadatas: Any, documents: Any, embeddings: Any) -> list[StoredRow]:

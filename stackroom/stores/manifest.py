@@ -2,6 +2,9 @@
 
 The manifest says what *should* be in a store. A row is only as good as the collection it speaks of: it names the
 instance of the collection, so that a collection that was dropped and made again is not taken for the old one.
+
+Before the rows of a noted source are touched, :meth:`Manifest.begin` takes the note back. A run that breaks off thus
+leaves no note that could be right by chance, should the source become again what it was.
 """
 
 import contextlib
@@ -14,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from stackroom.stores.sqlite_file import connect, translated
+from stackroom.stores.sqlite_file import connect, transaction, translated
 
 _WAIT_SECONDS = 60.0
 """Several runs share the file; a write takes milliseconds."""
@@ -23,9 +26,11 @@ _TABLE = """
 CREATE TABLE IF NOT EXISTS manifest (
     store TEXT NOT NULL, collection TEXT NOT NULL, source_id TEXT NOT NULL, fingerprint TEXT NOT NULL,
     chunk_ids TEXT NOT NULL, model TEXT NOT NULL, dimension INTEGER NOT NULL, instance TEXT NOT NULL,
+    vectors TEXT NOT NULL DEFAULT '',
     PRIMARY KEY (store, collection, source_id)
 ) WITHOUT ROWID;
 """
+_COLUMNS = "store, collection, source_id, fingerprint, chunk_ids, model, dimension, instance, vectors"
 
 
 @dataclass(frozen=True)
@@ -37,12 +42,14 @@ class ManifestRow:
     collection: str
     source_id: str
     fingerprint: str
-    """Digest of everything the rows were made from."""
+    """Digest of everything the rows were made from; empty while they are being written."""
     chunk_ids: tuple[str, ...]
     model: str
     dimension: int
     instance: str = ""
     """Identity of the collection (:attr:`~stackroom.stores.base.VectorStore.instance`); empty if not noted."""
+    vectors: str = ""
+    """Digest of chunk ids and vectors alone; where it holds, only metadata may differ. Empty if not noted."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +85,16 @@ class Manifest:
         self._path = path
         self._lock = threading.Lock()
         self._connection = connect(path, _TABLE, _WAIT_SECONDS)
+        self._add_column()
+
+    def _add_column(self) -> None:
+        """Add the column that manifests of earlier versions do not have."""
+        with self._used() as connection:
+            if "vectors" in _column_names(connection):
+                return
+            with transaction(connection, self._path, write=True):
+                if "vectors" not in _column_names(connection):  # another process may have been faster
+                    connection.execute("ALTER TABLE manifest ADD COLUMN vectors TEXT NOT NULL DEFAULT ''")
 
     def __enter__(self) -> Self:
         """Return the manifest itself."""
@@ -129,10 +146,29 @@ class Manifest:
         values = {**vars(row), "chunk_ids": json.dumps(row.chunk_ids)}
         with self._used() as connection:
             connection.execute(
-                "INSERT OR REPLACE INTO manifest VALUES "
-                "(:store, :collection, :source_id, :fingerprint, :chunk_ids, :model, :dimension, :instance)",
+                "INSERT OR REPLACE INTO manifest "
+                "(store, collection, source_id, fingerprint, chunk_ids, model, dimension, instance, vectors) "
+                "VALUES (:store, :collection, :source_id, :fingerprint, :chunk_ids, :model, :dimension, :instance, "
+                ":vectors)",
                 values,
             )
+
+    def begin(self, store: str, collection: str, source_id: str, *, keeps_vectors: bool) -> None:
+        """Note, before the first row is written, that what is stored of a source is no longer what was noted.
+
+        Args:
+            store: store URI.
+            collection: collection name.
+            source_id: the source; one that is not noted stays so.
+            keeps_vectors: only metadata are about to change.
+        """
+        kept = "vectors" if keeps_vectors else "''"
+        query = (
+            f"UPDATE manifest SET fingerprint = '', vectors = {kept} "  # noqa: S608 - one of two constants
+            "WHERE store = ? AND collection = ? AND source_id = ?"
+        )
+        with self._used() as connection:
+            connection.execute(query, (store, collection, source_id))
 
     def delete(self, store: str, collection: str, source_id: str) -> bool:
         """Forget a source of a collection; returns whether there was anything to forget."""
@@ -148,17 +184,21 @@ class Manifest:
 
     def _rows(self, clause: str, values: Collection[str]) -> list[ManifestRow]:
         query = (
-            "SELECT store, collection, source_id, fingerprint, chunk_ids, model, dimension, instance FROM manifest "  # noqa: S608
+            f"SELECT {_COLUMNS} FROM manifest "  # noqa: S608 - no text of users
             f"WHERE store = ? AND collection = ? {clause}"
         )
         with self._used() as connection:
             found = connection.execute(query, tuple(values)).fetchall()
         return [
-            ManifestRow(store, name, source_id, digest, tuple(json.loads(ids)), model, dimension, instance)
-            for store, name, source_id, digest, ids, model, dimension, instance in found
+            ManifestRow(store, name, source_id, digest, tuple(json.loads(ids)), model, dimension, instance, vectors)
+            for store, name, source_id, digest, ids, model, dimension, instance, vectors in found
         ]
 
     @contextlib.contextmanager
     def _used(self) -> Iterator[sqlite3.Connection]:
         with self._lock, translated(self._path):
             yield self._connection
+
+
+def _column_names(connection: sqlite3.Connection) -> set[str]:
+    return {name for _, name, *_ in connection.execute("PRAGMA table_info(manifest)")}

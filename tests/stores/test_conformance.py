@@ -10,6 +10,7 @@ from stackroom.config import FilterField
 from stackroom.errors import FilterError, ModelMismatchError, StoreError, StoreNotFoundError
 from stackroom.stores.base import instantiate_vector_store, open_store
 from stackroom.stores.collection import CollectionSpec
+from stackroom.stores.metadata import apply_store_metadata_policy
 
 
 def ids(hits):
@@ -133,6 +134,47 @@ def test_metadata_changes_without_vectors(place, row):
     assert ids(store.query(np.ones(4), 5, {"draft": True})) == []
     with pytest.raises(StoreError, match=r"1 of 2 chunks of a\.pdf are not in collection .*\(for example a7\)"):
         store.update_metadata("a.pdf", [row("a0", None), row("a7", None)])
+
+
+def test_correcting_an_author_reaches_filters_and_leaves_texts_and_vectors_alone(place, row):
+    """The metadata of all chunks of a file change at once; the rows are those of a file stored that way at first."""
+
+    def rows(authors, **more):
+        vectors = more.pop("vectors", True)
+        return [
+            row(
+                f"c{number:03}",
+                (1, number, 0, 2) if vectors else None,
+                text=f"Text {number}",
+                **apply_store_metadata_policy({"title": "Cables", "authors": authors, "year": 2004, **more}),
+                chunk_index=number,
+            )
+            for number in range(30)
+        ]
+
+    store, fresh = place.open(), place.open()
+    store.replace_source("a.pdf", rows(["Ana Ruiz"], draft="yes", edition=1))
+    store.upsert([row("other", source_id="b.pdf", **apply_store_metadata_policy({"authors": ["Ana Ruiz"]}))])
+    before = stored(store)
+    corrected = {"authors": ["Bö Lindgren", "Ana Ruiz-Diaz"], "edition": True}
+    assert store.update_metadata("a.pdf", rows(**corrected, vectors=False)) == 30
+    fresh.replace_source("a.pdf", rows(**corrected))
+    after, expected = stored(store), stored(fresh)
+    assert after.pop("other").metadata == before["other"].metadata
+    for chunk_id, wanted in expected.items():
+        found = after.pop(chunk_id)
+        assert (found.source_id, found.text) == ("a.pdf", wanted.text)
+        assert {key: (type(value), value) for key, value in found.metadata.items()} == {
+            key: (type(value), value) for key, value in wanted.metadata.items()
+        }
+        assert found.vector.tolist() == before[chunk_id].vector.tolist()
+    assert after == {}
+    for name in ("Lindgren", "boe lindgren", "B. Lindgren", "Ruiz-Diaz, Ana"):
+        assert len(store.query(np.ones(4), 99, {"authors": {"$contains": name}})) == 30, name
+    assert ids(store.query(np.ones(4), 99, {"authors": {"$contains": "Ana Ruiz"}})) == ["other"]
+    assert ids(store.query(np.ones(4), 99, {"draft": "yes"})) == []
+    assert len(store.query(np.ones(4), 99, {"$and": [{"edition": True}, {"authors": {"$contains": "lindgren"}}]})) == 30
+    assert store.verify() == []
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """The manifest: what collections should hold."""
 
+import contextlib
+import sqlite3
 import threading
 from dataclasses import replace
 
@@ -35,6 +37,34 @@ def test_a_note_about_a_dropped_collection_counts_for_nothing(tmp_path):
     manifest.put(ROW)
     assert manifest.get(ROW.store, ROW.collection, ROW.source_id, instance="i1") == ROW
     assert manifest.get(ROW.store, ROW.collection, ROW.source_id, instance="i2") is None
+
+
+def test_a_note_is_taken_back_before_rows_are_written(tmp_path):
+    """A run that dies between two batches must not leave a note that is right again when the edit is undone."""
+    manifest = Manifest(tmp_path / "manifest.sqlite")
+    manifest.put(replace(ROW, vectors="v1"))
+    manifest.put(replace(ROW, source_id="c.pdf", vectors="v2"))
+    manifest.begin(ROW.store, ROW.collection, ROW.source_id, keeps_vectors=True)
+    manifest.begin(ROW.store, ROW.collection, "c.pdf", keeps_vectors=False)
+    manifest.begin(ROW.store, ROW.collection, "unknown.pdf", keeps_vectors=False)
+    assert manifest.get(ROW.store, ROW.collection, ROW.source_id) == replace(ROW, fingerprint="", vectors="v1")
+    assert manifest.get(ROW.store, ROW.collection, "c.pdf") == replace(ROW, source_id="c.pdf", fingerprint="")
+    assert manifest.sources(ROW.store, ROW.collection) == {ROW.source_id: "", "c.pdf": ""}
+
+
+def test_a_manifest_of_an_earlier_version_goes_on_serving(tmp_path):
+    columns = "store, collection, source_id, fingerprint, chunk_ids, model, dimension, instance"
+    with contextlib.closing(sqlite3.connect(tmp_path / "manifest.sqlite")) as old, old:
+        old.execute(f"CREATE TABLE manifest ({columns}, PRIMARY KEY (store, collection, source_id)) WITHOUT ROWID")
+        old.execute(
+            "INSERT INTO manifest VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (ROW.store, ROW.collection, ROW.source_id, "f1", '["c1", "c2"]', "m", 384, "i1"),
+        )
+    with Manifest(tmp_path / "manifest.sqlite") as manifest:
+        assert manifest.get(ROW.store, ROW.collection, ROW.source_id) == ROW
+        manifest.put(replace(ROW, vectors="v1"))
+    with Manifest(tmp_path / "manifest.sqlite") as manifest:
+        assert manifest.get(ROW.store, ROW.collection, ROW.source_id) == replace(ROW, vectors="v1")
 
 
 def test_several_threads_and_connections_write_at_once(tmp_path):
