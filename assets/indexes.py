@@ -9,9 +9,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import dagster as dg
+from pydantic import Field
 
 from assets.corpus_metadata import check_metadata, index_metadata, lint_metadata, stores_metadata
 from assets.events import SEVERITIES
+from assets.in_flight import busy_sources
 from assets.partitions import known_sources, remove_sources
 from assets.show import table
 from assets.stage_asset import asset_key, pool_name
@@ -20,9 +22,8 @@ from stackroom.config import Config
 from stackroom.identity import display_name
 from stackroom.outcome import Produced, Unchanged
 from stackroom.stages.bench import Bench
-from stackroom.stages.corpus import build_keyword_index, lint_whole_corpus, write_stores_config
-from stackroom.stages.reconcile import plan_corpus
-from stackroom.stages.removal import remove_source
+from stackroom.stages.corpus import lint_whole_corpus, refresh_stores, write_stores_config
+from stackroom.stages.vanished import remove_vanished
 
 INDEX_ASSETS = ("vanished_sources", "bm25_index", "corpus_lint_report", "stores_config")
 
@@ -32,6 +33,15 @@ class RemovalConfig(dg.Config):
 
     confirm_deletions: bool = False
     dry_run: bool = False
+
+
+class IndexConfig(dg.Config):
+    """Launchpad options of the keyword index, with which a new vector collection is put in use."""
+
+    accept_losses: bool = Field(
+        default=False,
+        description="Put a new collection in use although most files are quarantined under the new settings.",
+    )
 
 
 def index_assets(config: Config, corpus: str) -> list[dg.AssetsDefinition]:
@@ -61,17 +71,22 @@ def index_assets(config: Config, corpus: str) -> list[dg.AssetsDefinition]:
     )
     def vanished_sources(context: dg.AssetExecutionContext, config: RemovalConfig) -> dg.MaterializeResult:
         with bench(context) as opened:
-            planned = plan_corpus(opened, confirm_deletions=config.confirm_deletions)
-            rows = {} if config.dry_run else {source: remove_source(opened, source) for source in planned.delete}
-            orphans = _orphans(context.instance, corpus, opened) if not planned.refused else []
+            removal = remove_vanished(
+                opened,
+                confirm_deletions=config.confirm_deletions,
+                busy=busy_sources(context.instance, corpus),
+                dry_run=config.dry_run,
+            )
+            refused = removal.planned.refused
+            orphans = _orphans(context.instance, corpus, opened) if not refused else []
             if not config.dry_run:
-                remove_sources(context.instance, corpus, [*planned.delete, *orphans])
-        shown = [{"source": display_name(source), "rows": rows.get(source, 0)} for source in planned.delete]
+                remove_sources(context.instance, corpus, [*removal.sources, *orphans])
+        shown = [{"source": display_name(source), "rows": removal.rows.get(source, 0)} for source in removal.sources]
         return dg.MaterializeResult(
             metadata={
-                "removed": dg.MetadataValue.int(len(planned.delete)),
+                "removed": dg.MetadataValue.int(len(removal.sources)),
                 "dry_run": dg.MetadataValue.bool(config.dry_run),
-                "refused": dg.MetadataValue.text(planned.refused or ""),
+                "refused": dg.MetadataValue.text(refused or ""),
                 "sources": table(shown, {"source": "string", "rows": "int"}),
             }
         )
@@ -83,11 +98,11 @@ def index_assets(config: Config, corpus: str) -> list[dg.AssetsDefinition]:
         kinds={"bm25"},
         **common,
     )
-    def bm25_index(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
+    def bm25_index(context: dg.AssetExecutionContext, config: IndexConfig) -> dg.MaterializeResult:
         with bench(context) as opened:
-            version = opened.ledger.version(corpus)
-            outcome = build_keyword_index(opened)
-            opened.ledger.mark_indexed(corpus, version)
+            outcome, settled = refresh_stores(opened, accept_losses=config.accept_losses)
+        for message in settled.in_words():
+            context.log.info(message)
         return _result(outcome, index_metadata(outcome))
 
     @dg.asset(

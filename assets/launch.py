@@ -35,11 +35,18 @@ from stackroom.plan import Plan, ranges  # noqa: E402
 from stackroom.records.ingest import plan_records  # noqa: E402
 from stackroom.records.naming import corpus_of  # noqa: E402
 from stackroom.sources import UNSUPPORTED, Scan  # noqa: E402
+from stackroom.stages.corpus import index_is_behind  # noqa: E402
 from stackroom.stages.reconcile import plan_corpus  # noqa: E402
+from stackroom.stages.serving import building  # noqa: E402
 from stackroom.state import StateFolder  # noqa: E402
 
 QUIET = {"loggers": {"console": {"config": {"log_level": "ERROR"}}}}
 """Dagster's console logger would print every event; the terminal shows our own progress instead."""
+
+CONFIRMED = (("vanished_sources", "confirm_deletions"), ("bm25_index", "accept_losses"))
+"""What `--confirm-deletions` confirms: asset and its option; record sets have the first one only."""
+
+OLD_ANSWERS = "the old one answers searches until the new one is complete"
 
 MAX_NOTES = 20
 """Notes about a folder that are printed: a screenful."""
@@ -111,11 +118,12 @@ def ingest(config: Config, options: argparse.Namespace, say: Say) -> int:
             confirm_deletions=options.confirm_deletions,
             busy=(busy := busy_sources(instance, corpus)),
         )
-        behind = bench.ledger.needs_index(corpus)
+        new = None if options.records else building(bench)
+        behind = bench.ledger.needs_index(corpus) if options.records else index_is_behind(bench) or new is not None
         notes = _notes(bench.scan, [] if options.records else [str(problem) for problem in bench.curated.problems])
     say("plan", files=len(planned.process), unchanged=planned.unchanged, delete=len(planned.delete), pages=None)
     waiting = f"{len(busy)} files are being worked on by other runs; see Runs in the UI" if busy else None
-    for note in filter(None, [planned.refused, waiting, *notes]):
+    for note in filter(None, [planned.refused, waiting, new and f"{new.in_words()}; {OLD_ANSWERS}", *notes]):
         say("note", message=note)
     if options.dry_run:
         for verb, sources in (("process", planned.process), ("delete", planned.delete)):
@@ -132,9 +140,16 @@ def ingest(config: Config, options: argparse.Namespace, say: Say) -> int:
             {CORPUS_TAG: corpus},
             {
                 **QUIET,
-                "ops": {f"{corpus}__vanished_sources": {"config": {"confirm_deletions": options.confirm_deletions}}},
+                "ops": {
+                    f"{corpus}__{asset}": {"config": {option: options.confirm_deletions}}
+                    for asset, option in CONFIRMED[: 1 if options.records else None]
+                },
             },
         )
+    if new is not None:
+        with _bench(config, options) as bench:
+            state = building(bench)
+        say("note", message=f"{state.in_words()}; {OLD_ANSWERS}" if state else "the new collection is in use now")
     return _report(config, corpus, tally, crashed=crashed)
 
 

@@ -9,6 +9,7 @@ from stackroom.config import Config
 from stackroom.plan import Plan
 from stackroom.records.ingest import plan_records
 from stackroom.records.naming import corpus_of
+from stackroom.stages.corpus import index_is_behind
 from stackroom.stages.reconcile import plan_corpus
 
 
@@ -46,7 +47,7 @@ def _at_corpus(config: Config, corpus: str, settle_seconds: float) -> Look:
     def look(busy: set[str]) -> Seen:
         with bench_of(config, corpus, default_resources(config, corpus)) as bench:
             planned = plan_corpus(bench, busy=busy, settle_seconds=settle_seconds)
-            return Seen(planned, bench.ledger.version(corpus), bench.ledger.needs_index(corpus))
+            return Seen(planned, bench.ledger.version(corpus), index_is_behind(bench))
 
     return look
 

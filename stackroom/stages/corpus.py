@@ -14,22 +14,53 @@ from stackroom.postcheck import LINT_VERSION, lint_corpus, lint_curated
 from stackroom.retrieval.store_config import stores_config
 from stackroom.stages import bm25_corpus, lint_report
 from stackroom.stages.bench import Bench, FileWork
+from stackroom.stages.serving import Settled, settle_collections
 from stackroom.state import StateFolder
-from stackroom.stores.bm25.index import build_index
+from stackroom.stores.bm25.index import build_index, is_made_with
 
 CORPUS_LINT_SCHEMA = "stackroom.corpus_lint_report/1"
 
 
+def index_is_behind(bench: Bench) -> bool:
+    """Return whether the keyword index is not what files and settings ask for; always False before the first file."""
+    if not bench.ledger.version(bench.name):
+        return False
+    return bench.ledger.needs_index(bench.name) or not is_made_with(
+        bench.settings.state.bm25_index(bench.name), bench.settings.corpus.bm25
+    )
+
+
 def build_keyword_index(bench: Bench) -> Produced | Unchanged:
-    """Build the keyword index from the token artefacts of all present sources; nothing to do if none changed."""
+    """Build the keyword index from the token artefacts of all sources; nothing to do if none changed.
+
+    Files that are absent from the folder count until they are removed: they are still in the vector store, and may be
+    on a disk that is not mounted.
+    """
     paths = [
         path
         for state in bench.ledger.sources(bench.name)
-        if state.present and (path := bench.artefacts.path(bm25_corpus.STAGE, state.source_id, "pkl")).exists()
+        if (path := bench.artefacts.path(bm25_corpus.STAGE, state.source_id, "pkl")).exists()
     ]
     report = build_index(paths, bench.settings.state.bm25_index(bench.name), bench.settings.corpus.bm25)
     summary = {**asdict(report), "folder": str(report.folder)}
     return Produced(report.fingerprint, summary) if report.built else Unchanged(report.fingerprint, summary)
+
+
+def refresh_stores(bench: Bench, *, accept_losses: bool = False) -> tuple[Produced | Unchanged, Settled]:
+    """Build the keyword index, and put the vector collection that the settings ask for in use once it is complete.
+
+    The ledger is told last that the index covers everything, so that a crash anywhere here is made good by the next
+    refresh.
+
+    Args:
+        bench: bench of the corpus.
+        accept_losses: see :func:`stackroom.stages.serving.settle_collections`.
+    """
+    version = bench.ledger.version(bench.name)
+    index = build_keyword_index(bench)
+    settled = settle_collections(bench, accept_losses=accept_losses)
+    bench.ledger.mark_indexed(bench.name, version)
+    return index, settled
 
 
 def lint_whole_corpus(bench: Bench) -> Produced | Unchanged:

@@ -10,6 +10,7 @@ from assets.build import build_defs
 from assets.in_flight import PARTITION_TAG, RANGE_END_TAG, RANGE_START_TAG
 from assets.partitions import CORPUS_TAG, add_sources, known_sources
 from stackroom.ledger import Verdict
+from stackroom.stages.corpus import build_keyword_index
 from stackroom.stages.verdict import revision, settings_digest
 
 EARLIER = 60.0
@@ -54,6 +55,7 @@ def settle(project, state="searchable"):
         settings = settings_digest(bench)
         for source, digest in hashes.items():
             bench.ledger.record("notes", source, Verdict(state, revision(bench, source, digest, settings), chunks=1))
+        build_keyword_index(bench)
         bench.ledger.mark_indexed("notes", bench.ledger.version("notes"))
     add_sources(project.instance, "notes", list(hashes))
 

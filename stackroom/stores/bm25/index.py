@@ -69,6 +69,18 @@ def index_fingerprint(headers: Sequence[CorpusHeader], settings: Bm25Settings) -
     )
 
 
+def is_made_with(folder: Path, settings: Bm25Settings) -> bool:
+    """Return whether there is an index made with these settings; a look at one small file."""
+    try:
+        version = current_version(folder)
+        meta = {} if version is None else read_meta(version, INDEX_SCHEMA)
+    except ArtefactError:
+        return False
+    return meta.get("analyser") == open_analyser(settings).identity and all(
+        meta.get(key) == getattr(settings, key) for key in ("engine", "k1", "b", "heading_weight")
+    )
+
+
 def build_index(corpus_paths: Iterable[Path], folder: Path, settings: Bm25Settings) -> IndexReport:
     """Make the index over all corpus files of a corpus, and put it in use once it is complete.
 
