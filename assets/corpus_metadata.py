@@ -15,7 +15,8 @@ from stackroom.config import Config
 from stackroom.identity import display_name
 from stackroom.outcome import CheckResult, Produced, Unchanged
 from stackroom.stages.bench import Bench
-from stackroom.stages.corpus import build_keyword_index, lint_whole_corpus, write_stores_config
+from stackroom.stages.corpus import lint_whole_corpus, refresh_stores, write_stores_config
+from stackroom.stages.serving import building
 
 
 def refresh_events(
@@ -23,9 +24,7 @@ def refresh_events(
 ) -> Iterator[dg.AssetMaterialization | dg.AssetCheckEvaluation]:
     """Refresh keyword index, corpus lint report and stores JSON, and yield what a run logs about it."""
     corpus = bench.name
-    version = bench.ledger.version(corpus)
-    index = build_keyword_index(bench)
-    bench.ledger.mark_indexed(corpus, version)
+    index, _ = refresh_stores(bench)
     yield _materialization(corpus, "bm25_index", index, index_metadata(index))
     lint = lint_whole_corpus(bench)
     yield _materialization(corpus, "corpus_lint_report", lint, lint_metadata(lint))
@@ -77,10 +76,14 @@ def check_metadata(check: CheckResult) -> dict[str, dg.MetadataValue]:
 
 
 def stores_metadata(config: Config, bench: Bench, content: Mapping[str, Any]) -> dict[str, dg.MetadataValue]:
-    """Return what the UI shows of the stores JSON."""
-    uri = config.vector_store_uri(bench.name)
-    this = json.dumps(content["domains"].get(bench.name, {}), ensure_ascii=False).replace(uri, shown_uri(uri))
+    """Return what the UI shows of the stores JSON, and of a collection that is being built."""
+    domain = content["domains"].get(bench.name, {})
+    this = json.dumps(domain, ensure_ascii=False)
+    for uri in (config.vector_store_uri(bench.name), *(store["path"] for store in domain.get("vector_stores", []))):
+        this = this.replace(uri, shown_uri(uri))
+    state = building(bench)
     return {
+        "building": words(state.in_words() if state else "no: the collection of the settings is in use"),
         "path": dg.MetadataValue.path(str(bench.settings.state.stores_config)),
         "domains": dg.MetadataValue.int(len(config.corpora)),
         "this_corpus": dg.MetadataValue.json(json.loads(this)),

@@ -4,7 +4,7 @@ Many small checks, each a function that returns problems; one list runs them. No
 damaged sources are written again from their artefacts, without converting or embedding anything.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
@@ -17,9 +17,9 @@ from stackroom.outcome import Failed
 from stackroom.stages import bm25_corpus, vector_collection
 from stackroom.stages.bench import Bench, FileWork
 from stackroom.stages.corpus import build_keyword_index
+from stackroom.stages.keyword_drift import altered_tokens, index_problem
 from stackroom.stages.rows import rows_with_vectors
-from stackroom.stores.bm25.corpus import read_corpus
-from stackroom.stores.bm25.index import open_index
+from stackroom.stages.serving import serving_elsewhere, settle_collections
 
 VECTOR_TOLERANCE = 1e-3
 """Largest difference of a component between a stored vector and its artefact; backends store float32 or unit length."""
@@ -46,10 +46,15 @@ class Problem:
 def examine(bench: Bench) -> list[Problem]:
     """Compare ledger, artefacts, manifest, vector store and keyword index of a corpus.
 
+    While a new collection is being built (see :mod:`stackroom.stages.serving`), only what is in it already is compared.
+
     Raises:
         StoreError: the vector store cannot be reached.
     """
-    return _run(CHECKS, bench)
+    if serving_elsewhere(bench) is None:
+        return _run(CHECKS, bench)
+    done = _done(bench, only=bench.manifest.sources(bench.settings.store_uri, bench.collection.name))
+    return [problem for check in STORE_CHECKS for problem in check(bench, done)]
 
 
 def examine_store(bench: Bench) -> list[Problem]:
@@ -74,16 +79,17 @@ def repair(bench: Bench, problems: list[Problem]) -> list[Problem]:
         if failed is not None:
             left.append(Problem("repair", "unreadable", f"{source}: {failed.message}", source))
     if problems:
-        build_keyword_index(bench)
+        build_keyword_index(bench, anew=any(problem.check == "index" for problem in problems))
+        settle_collections(bench)
     return left
 
 
 def _manifest_agrees(bench: Bench, done: Mapping[str, SourceState]) -> Iterator[Problem]:
-    """Every searchable source is noted in the manifest, and nothing else is."""
+    """Every searchable source is noted in the manifest, and nothing else is but what waits to be processed."""
     noted = bench.manifest.sources(bench.settings.store_uri, bench.collection.name)
     for source in sorted(done.keys() - noted.keys()):
         yield Problem("manifest", "missing", f"{source} is searchable but not noted as stored", source)
-    for source in sorted(noted.keys() - done.keys()):
+    for source in sorted(noted.keys() - done.keys() - _waiting(bench)):
         yield Problem("manifest", "foreign", f"{source} is noted as stored but is no source of the corpus", source)
 
 
@@ -92,7 +98,7 @@ def _rows_agree(bench: Bench, done: Mapping[str, SourceState]) -> Iterator[Probl
     stored: dict[str, dict[str, StoredRow]] = {}
     for row in bench.store.scan():
         stored.setdefault(row.source_id, {})[row.chunk_id] = row
-    for source in sorted(stored.keys() - done.keys()):
+    for source in sorted(stored.keys() - done.keys() - _waiting(bench)):
         yield Problem("rows", "foreign", f"{len(stored[source])} rows of {source}, which is no source", source)
     for source in done:
         gathered = rows_with_vectors(FileWork(bench, source))
@@ -129,40 +135,53 @@ def _store_answers(bench: Bench, done: Mapping[str, SourceState]) -> Iterator[Pr
         yield from (Problem("query", "unsearchable", message) for message in bench.store.verify())
 
 
-def _tokens_readable(bench: Bench, done: Mapping[str, SourceState]) -> Iterator[Problem]:
-    """The token artefact of every source loads."""
+def _tokens_agree(bench: Bench, done: Mapping[str, SourceState]) -> Iterator[Problem]:
+    """The token artefact of every source loads and is what its chunks and metadata say."""
     for source in done:
         try:
-            read_corpus(bench.artefacts.path(bm25_corpus.STAGE, source, "pkl"))
+            altered = altered_tokens(FileWork(bench, source))
         except (ArtefactError, OSError) as error:
             yield Problem("tokens", "unreadable", f"{source}: {error}", source)
+            continue
+        if altered:
+            yield Problem("tokens", "altered", f"{source}: the tokens have been altered ({altered})", source)
 
 
 def _index_agrees(bench: Bench, done: Mapping[str, SourceState]) -> Iterator[Problem]:
-    """The keyword index opens and has as many rows as the sources have chunks."""
+    """The keyword index is, byte for byte, what the token artefacts make."""
     if not done:
         return
-    try:
-        rows = open_index(bench.settings.state.bm25_index(bench.name)).rows
-    except (ArtefactError, OSError) as error:
-        yield Problem("index", "unreadable", str(error))
-        return
-    expected = sum(state.chunks or 0 for state in done.values())
-    if rows != expected:
-        yield Problem("index", "stale", f"the keyword index has {rows} rows, the sources have {expected} chunks")
+    stored = sorted(state.source_id for state in bench.ledger.sources(bench.name))
+    made = [source for source in stored if bench.artefacts.path(bm25_corpus.STAGE, source, "pkl").exists()]
+    found = index_problem(bench, made)
+    if found is not None:
+        yield Problem("index", found[0], found[1])
 
 
 _Check = Callable[[Bench, Mapping[str, SourceState]], Iterator[Problem]]
 
 STORE_CHECKS: tuple[_Check, ...] = (_manifest_agrees, _rows_agree, _store_answers)
-CHECKS: tuple[_Check, ...] = (*STORE_CHECKS, _tokens_readable, _index_agrees)
+CHECKS: tuple[_Check, ...] = (*STORE_CHECKS, _tokens_agree, _index_agrees)
 
 _STORED = ("searchable", "partial")
 
 
+def _waiting(bench: Bench) -> set[str]:
+    """Return sources that the next run will process; until then their rows are those of an earlier version."""
+    return {state.source_id for state in bench.ledger.sources(bench.name) if state.state == "pending"}
+
+
 def _run(checks: "tuple[_Check, ...]", bench: Bench) -> list[Problem]:
-    done = {state.source_id: state for state in bench.ledger.sources(bench.name) if state.state in _STORED}
+    done = _done(bench)
     return [problem for check in checks for problem in check(bench, done)]
+
+
+def _done(bench: Bench, only: Collection[str] | None = None) -> dict[str, SourceState]:
+    return {
+        state.source_id: state
+        for state in bench.ledger.sources(bench.name)
+        if state.state in _STORED and (only is None or state.source_id in only)
+    }
 
 
 def _write_again(bench: Bench, source: str) -> Failed | None:

@@ -1,7 +1,9 @@
-"""What the command line remembers in the state folder, and :func:`stackroom.config.load_config` reads.
+"""What is remembered in the state folder beside the settings.
 
-Folders added with ``--source``, and stores that were moved. Both stand behind what ``stackroom.yaml`` says: an added
-folder gives way to a corpus of its name, and a move counts only as long as the settings name the store it moved from.
+Folders added with ``--source`` and stores that were moved are read by :func:`stackroom.config.load_config`. Both stand
+behind what ``stackroom.yaml`` says: an added folder gives way to a corpus of its name, and a move counts only as long
+as the settings name the store it moved from. And, for each corpus, the collection that searches are answered from: it
+is the one of the settings, unless they have changed and the collection they ask for is still being built.
 """
 
 import json
@@ -19,6 +21,12 @@ if TYPE_CHECKING:
 
 ADDED_CORPORA_FILE = "corpora.json"
 MOVED_STORES_FILE = "moved-stores.json"
+SERVING_FOLDER = "serving"
+"""Holds one file per corpus, so that runs of two corpora never write the same one."""
+
+
+_STATE = "{state}"
+"""Stands for the state folder in the URI of a store inside it, so that the folder can be moved."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +71,57 @@ def write_moved_store(state_folder: Path, corpus: str, moved: MovedStore | None)
     else:
         body[corpus] = asdict(moved)
     write_text(path, json.dumps(body, indent=2, ensure_ascii=False) + "\n")
+    path.chmod(0o600)  # a URI may hold a password
+
+
+@dataclass(frozen=True)
+class Serving:
+    """The collection that searches of a corpus are answered from."""
+
+    uri: str
+    collection: str
+    model: str
+    """Key of the identity of its embedding model."""
+    embedder: Mapping[str, Any]
+    """Settings of that model as JSON, to embed questions with."""
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """Store URI and name of the collection."""
+        return self.uri, self.collection
+
+
+def serving_file(state_folder: Path, corpus: str) -> Path:
+    """Return the file that says from which collection searches of a corpus are answered."""
+    return state_folder / SERVING_FOLDER / f"{corpus}.json"
+
+
+def read_serving(state_folder: Path, corpus: str) -> Serving | None:
+    """Return the collection that searches of a corpus are answered from; None before it was first complete.
+
+    Raises:
+        ConfigError: the file is damaged.
+    """
+    path = serving_file(state_folder, corpus)
+    remedy = "ingest the corpus again"
+    body = _read(path, remedy)
+    if not body:
+        return None
+    try:
+        uri = str(body["uri"]).replace(_STATE, str(state_folder))
+        return Serving(uri, str(body["collection"]), str(body["model"]), dict(body["embedder"]))
+    except (KeyError, TypeError, ValueError) as error:
+        raise ConfigError(f"{path} is damaged ({error!r}); delete it and {remedy}") from error
+
+
+def write_serving(state_folder: Path, corpus: str, serving: Serving | None) -> None:
+    """Let searches of a corpus be answered from a collection, in one atomic write; None forgets it."""
+    path = serving_file(state_folder, corpus)
+    if serving is None:
+        path.unlink(missing_ok=True)
+        return
+    uri = serving.uri.replace(str(state_folder), _STATE)
+    write_text(path, json.dumps({**asdict(serving), "uri": uri}, indent=2, ensure_ascii=False) + "\n")
     path.chmod(0o600)  # a URI may hold a password
 
 

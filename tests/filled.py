@@ -8,10 +8,10 @@ from pathlib import Path
 from stackroom.config import Config, load_config
 from stackroom.outcome import Failed
 from stackroom.stages.bench import Bench, BenchSettings, FileWork
-from stackroom.stages.corpus import build_keyword_index, lint_whole_corpus, write_stores_config
+from stackroom.stages.corpus import lint_whole_corpus, refresh_stores, write_stores_config
 from stackroom.stages.order import STAGES
 from stackroom.stages.reconcile import plan_corpus
-from stackroom.stages.removal import remove_source
+from stackroom.stages.removal import remove_source, withdraw_source
 from stackroom.stages.verdict import judge, revision, settings_digest
 
 CORPUS = "notes"
@@ -54,25 +54,32 @@ class Filled:
         """Open a bench of the corpus."""
         return Bench(BenchSettings.of(self.config, CORPUS))
 
-    def ingest(self) -> tuple[str, ...]:
-        """Take through the stages what is new or changed, remove what is gone, and return what was processed."""
+    def ingest(self, most: int | None = None) -> tuple[str, ...]:
+        """Take through the stages what is new or changed, remove what is gone, and return what was processed.
+
+        Args:
+            most: files after which to stop, as if the rest could not be done now.
+        """
         with self.bench() as bench:
             planned = plan_corpus(bench, confirm_deletions=True)
             digest = settings_digest(bench)
-            for source in planned.process:
+            for source in planned.process[:most]:
                 work, outcomes = FileWork(bench, source), {}
                 for stage in STAGES:
                     outcomes[stage.name] = stage.run(work)
                     if isinstance(outcomes[stage.name], Failed):
                         break
                 content = bench.ledger.source(CORPUS, source).content_hash
-                bench.ledger.record(CORPUS, source, judge(outcomes, revision(bench, source, content, digest)))
+                verdict = judge(outcomes, revision(bench, source, content, digest))
+                if verdict.state == "quarantined":
+                    withdraw_source(bench, source)
+                bench.ledger.record(CORPUS, source, verdict)
             for source in planned.delete:
                 remove_source(bench, source)
-            build_keyword_index(bench)
+            refresh_stores(bench)
             lint_whole_corpus(bench)
         write_stores_config(self.config)
-        return planned.process
+        return planned.process[:most]
 
 
 def fill(root: Path) -> Filled:
@@ -90,7 +97,8 @@ def fill(root: Path) -> Filled:
 def copy(template: Filled, root: Path) -> Filled:
     """Return a project like ``template`` to do anything with; its artefacts and caches make this cheap."""
     shutil.copytree(template.folder, root / "docs", copy_function=shutil.copy2)
-    shutil.copytree(template.root / ".stackroom", root / ".stackroom", ignore=shutil.ignore_patterns("ledger.sqlite*"))
+    own = shutil.ignore_patterns("ledger.sqlite*", "serving", "moved-stores.json")
+    shutil.copytree(template.root / ".stackroom", root / ".stackroom", ignore=own)
     made = Filled(root)
     made.settings()
     made.ingest()

@@ -2,7 +2,7 @@
 
 import datetime as dt
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,9 +24,9 @@ from stackroom.cli.output import (
 )
 from stackroom.cli.project import Options
 from stackroom.config import Config
-from stackroom.errors import SourceError
+from stackroom.errors import EmbeddingError, SourceError
 from stackroom.identity import display_name
-from stackroom.remembered import read_moved_stores
+from stackroom.remembered import read_moved_stores, read_serving
 
 if TYPE_CHECKING:
     from stackroom.ledger import SourceState
@@ -75,6 +75,8 @@ class StoreLine:
     """What the settings name, if the corpus was moved from there."""
     kept: tuple[str, ...] = ()
     """Old stores that wait to be dropped."""
+    building: Mapping[str, Any] | None = None
+    """How far the collection of the current settings is, while another one answers searches."""
 
 
 def status(
@@ -127,10 +129,33 @@ def source_lines(config: Config, corpus: str) -> list[SourceLine]:
 def store_line(config: Config, corpus: str) -> StoreLine:
     """Return where the vectors of a corpus are, and where they were."""
     uri, moved = config.vector_store_uri(corpus), read_moved_stores(config.state_folder).get(corpus)
+    new = building_line(config, corpus)
     if moved is None:
-        return StoreLine(corpus, shown_uri(uri))
+        return StoreLine(corpus, shown_uri(uri), building=new)
     origin = shown_uri(moved.configured or config.default_store_uri) if moved.uri == uri else None
-    return StoreLine(corpus, shown_uri(uri), origin, tuple(shown_uri(kept.uri) for kept in moved.kept))
+    answering = read_serving(config.state_folder, corpus)
+    kept = [one for one in moved.kept if answering is None or (one.uri, one.collection) != answering.place]
+    return StoreLine(corpus, shown_uri(uri), origin, tuple(shown_uri(one.uri) for one in kept), new)
+
+
+def building_line(config: Config, corpus: str) -> dict[str, Any] | None:
+    """Return how far a new collection is; None if the one of the settings is in use, or nothing was ingested yet."""
+    from stackroom.stages.bench import Bench, BenchSettings
+    from stackroom.stages.serving import building
+
+    if read_serving(config.state_folder, corpus) is None:
+        return None
+    try:
+        with Bench(BenchSettings.of(config, corpus)) as bench:
+            state = building(bench)
+    except EmbeddingError as error:
+        print_warning(f"{corpus}: {error}")
+        return None
+    if state is None:
+        return None
+    answering = {"vector_store": shown_uri(state.instead_of.uri), "collection": state.instead_of.collection}
+    counts = {"collection": state.collection, "done": state.done, "of": state.of}
+    return {**counts, "answering": answering, "problem": state.problem, "in_words": state.in_words()}
 
 
 def _recorded(row: "SourceState", *, present: bool | None = None) -> SourceLine:
@@ -182,6 +207,12 @@ def print_status(lines: Sequence[SourceLine], screen: Console, *, every: bool) -
 def print_stores(stores: Sequence[StoreLine], screen: Console) -> None:
     """Print where the vectors are that are not where the settings say, and what is kept of moves."""
     for store in stores:
+        if store.building is not None:
+            screen.print(
+                f"{store.corpus}: {store.building['in_words']}; the old one answers searches until then",
+                markup=False,
+                soft_wrap=True,
+            )
         if store.moved_from is not None:
             screen.print(
                 f"{store.corpus} was moved: its vectors are in {store.vector_store}, not in {store.moved_from}",

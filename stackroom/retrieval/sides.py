@@ -6,15 +6,18 @@ A side that is missing or fails never raises: it answers with a sentence that sa
 import sqlite3
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pydantic import ValidationError
+from typing_extensions import override
 
 from stackroom.config import Config, EmbedderSettings, FilterField
-from stackroom.embedding import Embedder, open_embedder
+from stackroom.embedding import Embedder, model_key, open_embedder
 from stackroom.errors import StackroomError, StoreNotFoundError
+from stackroom.remembered import Serving, read_serving, serving_file
 from stackroom.retrieval.fusion import RankedList
 from stackroom.state import StateFolder
 from stackroom.stores.base import CollectionSpec, StoreHit, VectorStore, open_store
@@ -192,7 +195,11 @@ class StoreSides:
 
 
 class CorpusSides(StoreSides):
-    """The stores of one corpus. Safe between threads."""
+    """The stores of one corpus: those of the settings, or those in use while these are being built.
+
+    Which ones is looked up at every search, so that a process that goes on for days follows a switch. Safe between
+    threads.
+    """
 
     def __init__(self, config: Config, corpus: str, embedders: Embedders) -> None:
         """Name the stores; nothing is opened yet.
@@ -201,9 +208,61 @@ class CorpusSides(StoreSides):
             ConfigError: there is no such corpus.
         """
         self.settings = config.corpus(corpus)
-        places = Places(
+        self._configured = Places(
             config.vector_store_uri(corpus),
             StateFolder(config.state_folder).bm25_index(corpus),
             filter_fields=self.settings.filter_fields,
         )
-        super().__init__(corpus, places, self.settings.embedder, embedders)
+        self._state_folder = config.state_folder
+        self._seen: tuple[int, int, int] | None = None
+        self._instead: str | None = None
+        super().__init__(corpus, self._configured, self.settings.embedder, embedders)
+
+    @override
+    def dense(self, query: str, k: int, where: Mapping[str, Any] | None, vectors: dict[str, np.ndarray]) -> SideAnswer:
+        try:
+            self._follow()
+        except StackroomError as error:  # a damaged file in the state folder
+            return self._answer("dense", "dense", [], f"the vector store was left out: {error}")
+        answer = super().dense(query, k, where, vectors)
+        return answer if self._instead is None else replace(answer, problem=answer.problem or self._instead)
+
+    def _follow(self) -> None:
+        """Turn to the collection that is in use now."""
+        path = serving_file(self._state_folder, self.corpus)
+        stat = path.stat() if path.exists() else None
+        seen = (stat.st_mtime_ns, stat.st_size, stat.st_ino) if stat else (0, 0, 0)
+        with self._lock:
+            if seen == self._seen:
+                return
+            self._places, self._embedder_settings, self._instead = self._in_use()
+            self._seen = seen
+            self._forget_store()
+
+    def _in_use(self) -> tuple[Places, EmbedderSettings, str | None]:
+        """Return where to look, the model to embed questions with, and what a person should know about that."""
+        serving = read_serving(self._state_folder, self.corpus)
+        configured = self.settings.embedder
+        if serving is None:
+            return self._configured, configured, None
+        for settings in (configured, _settings(serving)):
+            if settings is not None and _key(settings) == serving.model:
+                return replace(self._configured, store_uri=serving.uri, collection=serving.collection), settings, None
+        gone = f"{self.corpus}: the model of the collection in use is not on this machine any more; only what is "
+        return self._configured, configured, f"{gone}embedded with the new one is found, until all files are"
+
+
+def _settings(serving: Serving) -> EmbedderSettings | None:
+    """Return the settings of the model in use; None if they were written by a version that knew others."""
+    try:
+        return EmbedderSettings.model_validate(serving.embedder)
+    except ValidationError:
+        return None
+
+
+def _key(settings: EmbedderSettings) -> str | None:
+    """Return the key of a model's identity; None if the model is not on this machine."""
+    try:
+        return model_key(settings)
+    except StackroomError:
+        return None

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from stackroom.config import Config, FilterField
 from stackroom.errors import ConfigError
+from stackroom.remembered import read_serving
 from stackroom.state import StateFolder
 from stackroom.stores.naming import collection_name
 
@@ -130,6 +131,8 @@ def resolve_stores_config_path(configured: str | Path | None = None) -> Path | N
 def stores_config(config: Config, model_keys: Mapping[str, str]) -> dict[str, Any]:
     """Return the stores JSON of a project.
 
+    A corpus whose settings ask for a collection that is still being built is listed with the one in use meanwhile.
+
     Args:
         config: the project's settings.
         model_keys: corpus to the key of its embedding model's identity; corpora that are not listed are left out.
@@ -146,11 +149,11 @@ def stores_config(config: Config, model_keys: Mapping[str, str]) -> dict[str, An
             "k_max": corpus.retrieval.k_max,
             "k_inc": corpus.retrieval.k_inc,
         }
+        serving = read_serving(config.state_folder, name)
+        place = serving.place if serving else (config.vector_store_uri(name), collection_name(name, model_key))
         domains[name] = {
             "description": corpus.description,
-            "vector_stores": [
-                {"name": collection_name(name, model_key), "path": config.vector_store_uri(name), **depth}
-            ],
+            "vector_stores": [{"name": place[1], "path": place[0], **depth}],
             "bm25_stores": [{"name": f"{name}-keywords", "path": str(state.bm25_index(name)), **depth}],
             "filter_fields": [field.model_dump() for field in corpus.filter_fields],
         }

@@ -66,6 +66,7 @@ class Bench:
     )
     open_store: Callable[[str, CollectionSpec], VectorStore] = open_store
     _stack: ExitStack = field(default_factory=ExitStack, repr=False)
+    _others: dict[tuple[str, str], VectorStore] = field(default_factory=dict, repr=False)
 
     def __enter__(self) -> Self:
         """Return the bench itself."""
@@ -79,6 +80,7 @@ class Bench:
 
     def close(self) -> None:
         """Close whatever was opened."""
+        self._others.clear()
         self._stack.close()
 
     @property
@@ -169,6 +171,19 @@ class Bench:
         store = self.open_store(self.settings.store_uri, self.collection)
         self._stack.callback(store.close)
         return store
+
+    def other_store(self, uri: str, collection: str) -> VectorStore:
+        """Return another collection, opened with whatever model it was written with.
+
+        Raises:
+            StoreNotFoundError: there is none.
+            StoreError: it cannot be opened.
+        """
+        if (uri, collection) not in self._others:
+            opened = open_store(uri, CollectionSpec(collection, corpus="", model="", dimension=0), create=False)
+            self._stack.callback(opened.close)
+            self._others[uri, collection] = opened
+        return self._others[uri, collection]
 
     @cached_property
     def analyser(self) -> Analyser:

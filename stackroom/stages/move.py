@@ -11,16 +11,15 @@ from pathlib import Path
 
 from stackroom.config import STORE_VARIABLE, Config, check_store_uri
 from stackroom.doctor import examine_store
-from stackroom.errors import ConfigError, SourceError, StoreError, StoreNotFoundError
+from stackroom.errors import ConfigError, SourceError, StoreError
 from stackroom.ledger import SourceState, Verdict
 from stackroom.outcome import Failed
-from stackroom.remembered import KeptStore, MovedStore, read_moved_stores, write_moved_store
+from stackroom.remembered import KeptStore, MovedStore, read_moved_stores, write_moved_store, write_serving
 from stackroom.stages import vector_collection
 from stackroom.stages.bench import Bench, FileWork
 from stackroom.stages.exact_search import Agreement, compare_with_exact
+from stackroom.stages.serving import asked_for, drop_collection, serving_elsewhere
 from stackroom.stages.verdict import revision, settings_digest
-from stackroom.stores.base import open_store
-from stackroom.stores.collection import CollectionSpec
 
 LEAST_RECALL = 0.95
 """Share of the exact best rows that a copy must find. Graph indexes miss a row now and then, broken ones most."""
@@ -91,6 +90,7 @@ def move_corpus(config: Config, bench: Bench, uri: str, tell: Tell | None = None
         agreement = _verify(target, sources)
         rows = target.store.count()
         _switch(config, bench, uri)
+        write_serving(config.state_folder, bench.name, asked_for(target))
         _carry_revisions(bench, target)
         known = bench.ledger.sources(bench.name)
         waiting = sum(state.present and state.state == "pending" for state in known)
@@ -109,6 +109,11 @@ def drop_old(config: Config, bench: Bench) -> list[KeptStore]:
     if moved is None or not moved.kept:
         return []
     uri, collection = bench.settings.store_uri, bench.collection.name
+    if serving_elsewhere(bench) is not None:
+        raise StoreError(
+            f"the collection that the settings of {bench.name} ask for is still being built; run `stackroom ingest "
+            f"{bench.name}` first. Nothing was dropped"
+        )
     noted = sum(len(row.chunk_ids) for row in bench.manifest.rows(uri, collection))
     if not noted or bench.store.count() != noted:
         raise StoreError(
@@ -117,7 +122,7 @@ def drop_old(config: Config, bench: Bench) -> list[KeptStore]:
         )
     for kept in moved.kept:
         if (kept.uri, kept.collection) != (uri, collection):
-            _drop(bench, kept)
+            drop_collection(bench, kept.uri, kept.collection)
     left = None if moved.uri is None else MovedStore(moved.configured, moved.uri)
     write_moved_store(config.state_folder, bench.name, left)
     return [kept for kept in moved.kept if (kept.uri, kept.collection) != (uri, collection)]
@@ -219,16 +224,6 @@ def _carry_revisions(bench: Bench, target: Bench) -> None:
             missing_pages=state.missing_pages,
         )
         bench.ledger.record(bench.name, state.source_id, verdict)
-
-
-def _drop(bench: Bench, kept: KeptStore) -> None:
-    spec = CollectionSpec(kept.collection, bench.name, model="", dimension=0)
-    try:
-        with open_store(kept.uri, spec, create=False) as store:
-            store.drop()
-    except StoreNotFoundError:  # dropped by hand, or by a run that broke off here
-        pass
-    bench.manifest.delete_collection(kept.uri, kept.collection)
 
 
 def _stored(state: SourceState) -> bool:
