@@ -30,18 +30,22 @@ def index_is_behind(bench: Bench) -> bool:
     )
 
 
-def build_keyword_index(bench: Bench) -> Produced | Unchanged:
+def build_keyword_index(bench: Bench, *, anew: bool = False) -> Produced | Unchanged:
     """Build the keyword index from the token artefacts of all sources; nothing to do if none changed.
 
     Files that are absent from the folder count until they are removed: they are still in the vector store, and may be
     on a disk that is not mounted.
+
+    Args:
+        bench: bench of the corpus.
+        anew: build it even if nothing changed, because what is there has been altered.
     """
     paths = [
         path
         for state in bench.ledger.sources(bench.name)
         if (path := bench.artefacts.path(bm25_corpus.STAGE, state.source_id, "pkl")).exists()
     ]
-    report = build_index(paths, bench.settings.state.bm25_index(bench.name), bench.settings.corpus.bm25)
+    report = build_index(paths, bench.settings.state.bm25_index(bench.name), bench.settings.corpus.bm25, anew=anew)
     summary = {**asdict(report), "folder": str(report.folder)}
     return Produced(report.fingerprint, summary) if report.built else Unchanged(report.fingerprint, summary)
 

@@ -81,13 +81,16 @@ def is_made_with(folder: Path, settings: Bm25Settings) -> bool:
     )
 
 
-def build_index(corpus_paths: Iterable[Path], folder: Path, settings: Bm25Settings) -> IndexReport:
+def build_index(
+    corpus_paths: Iterable[Path], folder: Path, settings: Bm25Settings, *, anew: bool = False
+) -> IndexReport:
     """Make the index over all corpus files of a corpus, and put it in use once it is complete.
 
     Args:
         corpus_paths: the corpus files, in any order.
         folder: where the index lives; readers of the version in use are not disturbed.
         settings: engine and parameters.
+        anew: make it even if there seems to be nothing to do, because what is there has been altered.
 
     Raises:
         ArtefactError: a corpus file is missing, damaged, refused, made with another analyser, or there twice for one
@@ -100,10 +103,12 @@ def build_index(corpus_paths: Iterable[Path], folder: Path, settings: Bm25Settin
     _check_headers(found, open_analyser(settings).identity)
     made_for = index_fingerprint(headers, settings)
     version = current_version(folder)
-    built = version is None or _digest_of(version) != made_for.digest
+    built = anew or version is None or _digest_of(version) != made_for.digest
     if version is None or built:
         corpora = (read_corpus(path) for _, path in found)
-        version = make_version(folder, made_for.digest, lambda into: fill_index(into, corpora, settings, made_for))
+        version = make_version(
+            folder, made_for.digest, lambda into: fill_index(into, corpora, settings, made_for), anew=anew
+        )
     meta = read_meta(version, INDEX_SCHEMA)
     return IndexReport(
         rows=meta["rows"],

@@ -49,13 +49,14 @@ def read_meta(version: Path, schema: str) -> dict[str, Any]:
     return meta
 
 
-def make_version(folder: Path, digest: str, fill: Callable[[Path], Mapping[str, Any]]) -> Path:
+def make_version(folder: Path, digest: str, fill: Callable[[Path], Mapping[str, Any]], *, anew: bool = False) -> Path:
     """Make a version and put it in use; one writer at a time.
 
     Args:
         folder: the index.
         digest: fingerprint of the version's content, which names it.
         fill: writes the files of a version into an empty folder and returns what it says about itself.
+        anew: make it even if it is there.
 
     Returns:
         The version's folder.
@@ -67,7 +68,7 @@ def make_version(folder: Path, digest: str, fill: Callable[[Path], Mapping[str, 
     with writer_lock(folder / ".lock", f"the keyword index {folder}", _WAIT_SECONDS):
         before = current_version(folder)
         version = folder / f"v-{digest[:24]}"
-        if not (version / _META).is_file():
+        if anew or not (version / _META).is_file():
             _make(folder, version, fill)
         write_text(folder / POINTER, version.name + "\n")
         _tidy(folder, {version, before})
