@@ -25,12 +25,14 @@ from stackroom.conversion import Converter, open_converter
 from stackroom.doctor import examine
 from stackroom.embedding import open_embedder
 from stackroom.embedding.cached import CachedEmbedder
+from stackroom.outcome import Failed
 from stackroom.plan import Plan
 from stackroom.stages.bench import Bench, BenchSettings
-from stackroom.stages.corpus import build_keyword_index, index_is_behind, lint_whole_corpus, write_stores_config
+from stackroom.stages.corpus import index_is_behind, lint_whole_corpus, refresh_stores, write_stores_config
 from stackroom.stages.reconcile import plan_corpus
 from stackroom.stages.vanished import remove_vanished
 from stackroom.stores.bm25.index import open_index
+from stackroom.stores.bm25.versions import current_version
 
 CORPUS = "notes"
 
@@ -49,6 +51,10 @@ class Engines:
         self._folder = folder
         self._converters: dict[str, Converter] = {}
         self._embedders: dict[str, CachedEmbedder] = {}
+        self.converted: list[str] = []
+        """Sources converted so far, those the cache answered left out."""
+        self.embedded = 0
+        """Texts embedded so far, those the cache answered left out."""
 
     def bench(self, config: Config) -> Bench:
         """Return a bench that works with these engines."""
@@ -63,23 +69,59 @@ class Engines:
         key = json.dumps(options.to_json(), sort_keys=True)
         if key not in self._converters:
             self._converters[key] = open_converter(options, self._folder / "conversion")
-        return _Lent(self._converters[key])
+        return _LentConverter(self, self._converters[key])
 
     def _embedder(self, settings) -> Any:
         key = settings.corpus.embedder.model_dump_json()
         if key not in self._embedders:
             self._embedders[key] = open_embedder(settings.corpus.embedder, cache=self._folder / "embeddings.sqlite")
-        return _Lent(self._embedders[key])
+        return _LentEmbedder(self, self._embedders[key])
 
 
-class _Lent:
-    """An engine whose borrower cannot close it."""
+@dataclass
+class _LentConverter:
+    """A converter whose borrower cannot close it; what it converts is counted."""
 
-    def __init__(self, engine: Any) -> None:
-        self._engine = engine
+    owner: Engines
+    converter: Converter
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._engine, name)
+    @property
+    def workers(self) -> int:
+        """How many files are worked on at once."""
+        return self.converter.workers
+
+    def classify(self, request):
+        """Pass on."""
+        return self.converter.classify(request)
+
+    def convert(self, request):
+        """Pass on and count."""
+        result = self.converter.convert(request)
+        if not isinstance(result, Failed) and not result.report.from_cache:
+            self.owner.converted.append(request.source_id)
+        return result
+
+    def close(self) -> None:
+        """Leave it running for the next one."""
+
+
+@dataclass
+class _LentEmbedder:
+    """An embedder whose borrower cannot close it; what it embeds is counted."""
+
+    owner: Engines
+    embedder: CachedEmbedder
+
+    @property
+    def identity(self):
+        """What makes its vectors comparable."""
+        return self.embedder.identity
+
+    def embed_counted(self, texts):
+        """Pass on and count."""
+        result = self.embedder.embed_counted(texts)
+        self.owner.embedded += result.new
+        return result
 
     def close(self) -> None:
         """Leave it running for the next one."""
@@ -149,9 +191,7 @@ def reconcile(library: Library) -> Plan:
         with library.bench() as bench:
             remove_vanished(bench, confirm_deletions=True)
         with library.bench() as bench:
-            version = bench.ledger.version(CORPUS)
-            build_keyword_index(bench)
-            bench.ledger.mark_indexed(CORPUS, version)
+            refresh_stores(bench)
             lint_whole_corpus(bench)
         write_stores_config(library.config)
     return planned
@@ -186,13 +226,10 @@ def picture(library: Library) -> Picture:
     """Return the picture of a library as it is now."""
     with library.bench() as bench:
         rows: list[StoredRow] = list(bench.store.scan())
-        index = open_index(bench.settings.state.bm25_index(CORPUS))
         return Picture(
             rows={row.chunk_id: (row.source_id, row.text, dict(row.metadata)) for row in rows},
             vectors={row.chunk_id: np.asarray(row.vector) for row in rows},
-            ranking={
-                query: [(hit.chunk_id, round(hit.score, 9)) for hit in index.search(query, 50)] for query in QUERIES
-            },
+            ranking=_ranking(bench.settings.state.bm25_index(CORPUS)),
             states={
                 state.source_id: (state.state, state.reason, state.chunks, state.content_hash, state.present)
                 for state in bench.ledger.sources(CORPUS)
@@ -201,6 +238,13 @@ def picture(library: Library) -> Picture:
             artefacts=tuple(sorted(_artefacts(bench.artefacts.root))),
             problems=tuple(problem.message for problem in examine(bench)),
         )
+
+
+def _ranking(folder: Path) -> dict[str, list[tuple[str, float]]]:
+    if current_version(folder) is None:  # of a corpus without files no index is ever built
+        return {query: [] for query in QUERIES}
+    index = open_index(folder)
+    return {query: [(hit.chunk_id, round(hit.score, 9)) for hit in index.search(query, 50)] for query in QUERIES}
 
 
 def _artefacts(root: Path) -> Iterator[str]:

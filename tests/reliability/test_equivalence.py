@@ -172,7 +172,8 @@ COMMON = {
     "database": None,
     "print_blob": True,
     "suppress_health_check": list(HealthCheck),
-    "phases": (Phase.generate, Phase.shrink),
+    # Reducing a failure to its smallest form takes minutes; ask for it when there is one.
+    "phases": (Phase.generate, Phase.shrink) if os.environ.get("STACKROOM_HISTORIES_SHRINK") else (Phase.generate,),
 }
 
 
