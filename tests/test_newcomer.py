@@ -15,7 +15,10 @@ from stackroom.retrieval.search import Searcher
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 QUERIES = json.loads((REPOSITORY / "tests" / "library_queries.json").read_text(encoding="utf-8"))
-COPIED = ("assets", "library", "resources", "sensors", "stackroom", "dagster.yaml", "stackroom.yaml", "workspace.yaml")
+COPIED = (
+    "assets", "library", "resources", "sensors", "stackroom", "stackroom_history", "dagster.yaml", "stackroom.yaml",
+    "workspace.yaml",
+)  # fmt: skip
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 
