@@ -6,6 +6,7 @@ line on standard output; everything else (Dagster's log, library warnings) goes 
 """
 
 import argparse
+import functools
 import json
 import os
 import sys
@@ -111,7 +112,7 @@ def ingest(config: Config, options: argparse.Namespace, say: Say) -> int:
     tally = Tally(say)
     instance = dg.DagsterInstance.get()
     with _bench(config, options) as bench:
-        planned = (plan_records if options.records else plan_corpus)(
+        planned = (plan_records if options.records else functools.partial(plan_corpus, ask_again=True))(
             bench,
             force=options.force,
             retry_quarantined=options.retry,

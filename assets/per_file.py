@@ -5,7 +5,7 @@ nobody else anything; the run fails once, at the end, with a table of the files 
 """
 
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -24,7 +24,9 @@ from stackroom.errors import StackroomError
 from stackroom.identity import source_of_partition
 from stackroom.ledger import Verdict
 from stackroom.outcome import Failed, Outcome, ReasonCode
+from stackroom.stages import chunks
 from stackroom.stages.bench import Bench, FileWork
+from stackroom.stages.order import BY_NAME
 from stackroom.stages.removal import withdraw_source
 from stackroom.stages.verdict import judge, revision, settings_digest
 
@@ -101,9 +103,12 @@ def run_files(
     hashes = {state.source_id: state.content_hash for state in bench.ledger.sources(bench.name)}
     first = [stage for stage in stages if stage.stage.ahead]
     rest = [stage for stage in stages if not stage.stage.ahead]
-    workers = bench.converter.workers + 1 if first else 1
+    workers = bench.converter.workers + 1 if first and _converts(bench, sources, hashes, force=force) else 1
+    whole = {stage.name for stage in stages} >= BY_NAME.keys()
 
     def prepare(source_id: str) -> Outcomes:
+        if whole:
+            bench.ledger.begin(bench.name, source_id)
         return run_stages(FileWork(bench, source_id, force), first, {})
 
     for source_id, outcomes in prepared(sources, prepare, workers=workers, window=4 * workers):
@@ -116,6 +121,14 @@ def run_files(
         if listener is not None:
             listener(source_id, outcomes, verdict)
         yield source_id, outcomes
+
+
+def _converts(bench: Bench, sources: Sequence[str], hashes: Mapping[str, str], *, force: bool) -> bool:
+    """Return whether a source needs a worker process. Where only metadata changed, starting one takes most of the time.
+
+    Should one be needed after all, the first stage that does starts it.
+    """
+    return force or not all(chunks.is_made(FileWork(bench, source), hashes.get(source)) for source in sources)
 
 
 def _settled(bench: Bench, source_id: str, verdict: Verdict) -> Verdict:

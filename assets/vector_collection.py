@@ -13,13 +13,14 @@ def show(summary: Summary) -> dict[str, dg.MetadataValue]:
         "collection": dg.MetadataValue.text(summary["collection"]),
         "rows": dg.MetadataValue.int(summary["rows"]),
         "upserted": dg.MetadataValue.int(summary["upserted"]),
+        "metadata_only": dg.MetadataValue.int(summary["metadata_only"]),
         "deleted": dg.MetadataValue.int(summary["deleted"]),
     }
 
 
 ASSET = StageAsset(
     stage=BY_NAME["vector_collection"],
-    description="The rows of the file in the vector store, replaced as a whole.",
+    description="The rows of the file in the vector store: replaced as a whole, or only their metadata.",
     kinds=frozenset({"vectordb"}),
     show=show,
     checks={"count_matches_manifest": "The store holds as many rows of the file as the manifest says."},

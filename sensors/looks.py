@@ -30,23 +30,24 @@ Raises :class:`~stackroom.errors.StackroomError` when the folder or what belongs
 """
 
 
-def looks(config: Config, settle_seconds: float = 0.0) -> dict[str, Look]:
+def looks(config: Config, settle_seconds: float = 0.0, ask_again: bool = False) -> dict[str, Look]:
     """Return how to look at every corpus and every record set, by the name it has in ledger and partitions.
 
     Args:
         config: settings.
         settle_seconds: how long ago a file must have been modified to be taken for finished.
+        ask_again: take files about which a DOI service did not answer for files to process.
     """
     return {
-        **{corpus: _at_corpus(config, corpus, settle_seconds) for corpus in config.corpora},
+        **{corpus: _at_corpus(config, corpus, settle_seconds, ask_again) for corpus in config.corpora},
         **{corpus_of(name): _at_records(config, name, settle_seconds) for name in config.records},
     }
 
 
-def _at_corpus(config: Config, corpus: str, settle_seconds: float) -> Look:
+def _at_corpus(config: Config, corpus: str, settle_seconds: float, ask_again: bool) -> Look:
     def look(busy: set[str]) -> Seen:
         with bench_of(config, corpus, default_resources(config, corpus)) as bench:
-            planned = plan_corpus(bench, busy=busy, settle_seconds=settle_seconds)
+            planned = plan_corpus(bench, busy=busy, settle_seconds=settle_seconds, ask_again=ask_again)
             return Seen(planned, bench.ledger.version(corpus), index_is_behind(bench))
 
     return look

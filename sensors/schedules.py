@@ -15,7 +15,7 @@ def nightly_schedules(config: Config) -> list[dg.ScheduleDefinition]:
 
     All are off until switched on.
     """
-    known = looks(config)
+    known = looks(config, ask_again=True)
     covered = config.schedules.corpora or tuple(known)
     nightly = [
         schedule

@@ -16,12 +16,15 @@ from typing import Literal
 
 from stackroom.errors import SourceError
 from stackroom.sources import Scan, SourceFile, content_hash
+from stackroom.stores.sqlite_file import connect, translated
 
 State = Literal["pending", "searchable", "partial", "quarantined"]
 
 RACY_SECONDS = 2.0
 """A file whose time stamp is this close to the moment it was hashed may change again within the same stamp, so its
 hash is not trusted next time (the same rule as git's "racy" index entries)."""
+
+_WAIT_SECONDS = 60.0
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS sources (
@@ -58,7 +61,7 @@ class SourceState:
     missing_pages: tuple[int, ...]
     content_hash: str
     revision: str | None
-    """Revision that was completed (or failed), None while nothing was tried."""
+    """Revision that was completed (or failed); None while nothing was tried, or a try was not completed."""
     present: bool
     updated_at: float | None
     """Seconds since the epoch."""
@@ -82,12 +85,15 @@ class Ledger:
     """The ledger file; opening it creates it."""
 
     def __init__(self, path: Path) -> None:
-        """Open or create the ledger at ``path``."""
+        """Open or create the ledger at ``path``.
+
+        Raises:
+            StoreError: it cannot be read, here or in any method: damaged, read-only, or the disk is full.
+        """
         self.path = path
         self._local = threading.local()
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with self._transaction() as db:
-            db.executescript(_SCHEMA)
+        with self._transaction():
+            pass
 
     def observe(self, corpus: str, scan: Scan, leave: Collection[str] = ()) -> dict[str, str]:
         """Note what a scan saw, hashing only files that could have changed.
@@ -143,6 +149,15 @@ class Ledger:
                     "INSERT INTO young VALUES (?,?,?,?)", ((corpus, source, *stat) for source, stat in young.items())
                 )
         return before
+
+    def begin(self, corpus: str, source_id: str) -> None:
+        """Note that a source is about to be processed, until :meth:`record` says what became of it.
+
+        Its revision is forgotten: should the run break off, the source is processed again, even if it has become again
+        what it was before. It stays as searchable as it was.
+        """
+        with self._transaction() as db:
+            db.execute("UPDATE sources SET revision=NULL WHERE corpus=? AND source_id=?", (corpus, source_id))
 
     def record(self, corpus: str, source_id: str, verdict: Verdict) -> None:
         """Write what became of a source. A source the ledger has never observed is ignored."""
@@ -229,15 +244,14 @@ class Ledger:
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        connection = getattr(self._local, "connection", None)
-        if connection is None:
-            connection = sqlite3.connect(self.path, timeout=60.0)
-            connection.row_factory = sqlite3.Row
-            connection.execute("PRAGMA journal_mode=WAL")
-            connection.execute("PRAGMA synchronous=NORMAL")
-            self._local.connection = connection
-        with connection:
-            yield connection
+        with translated(self.path):
+            connection = getattr(self._local, "connection", None)
+            if connection is None:
+                connection = connect(self.path, _SCHEMA, _WAIT_SECONDS)
+                connection.row_factory = sqlite3.Row
+                self._local.connection = connection
+            with connection:
+                yield connection
 
 
 def _trusted_hash(row: Mapping[str, object] | sqlite3.Row | None, file: SourceFile) -> str | None:

@@ -55,6 +55,7 @@ def plan(
     confirm_deletions: bool = False,
     busy: Collection[str] = (),
     settling: Collection[str] = (),
+    unanswered: Collection[str] = (),
 ) -> Plan:
     """Compare the revisions that should be with those that are.
 
@@ -66,6 +67,7 @@ def plan(
         confirm_deletions: delete even if more than half of the corpus has vanished.
         busy: sources that runs in flight are working on; they are left alone this time.
         settling: sources in the folder that are still being written; they are left alone this time.
+        unanswered: sources about which somebody else is to be asked again, although they have not changed.
     """
     by_source = {state.source_id: state for state in known}
     process, held_back, done, unchanged = [], [], set(), 0
@@ -77,6 +79,8 @@ def plan(
             process.append(source)
         elif state is not None and state.state == "quarantined":
             held_back.append(source)
+        elif source in unanswered:
+            process.append(source)
         else:
             unchanged += 1
             done.add(source)

@@ -6,6 +6,7 @@ import time
 import pytest
 
 from stackroom.ledger import Ledger, Verdict
+from stackroom.plan import plan
 from stackroom.sources import scan_folder
 
 
@@ -120,3 +121,16 @@ def test_two_corpora_do_not_meet(ledger, folder):
     write(folder / "a.md", "one")
     ledger.observe("c", scan_folder(folder))
     assert ledger.sources("d") == []
+
+
+def test_a_source_whose_processing_broke_off_is_processed_again_though_it_is_what_it_was(ledger, folder):
+    """An edit is made, its run dies, the edit is undone: nothing looks changed, but stores may hold half of it."""
+    write(folder / "a.md", "one")
+    ledger.observe("c", scan_folder(folder))
+    ledger.record("c", "a.md", Verdict("searchable", "r1", chunks=3))
+    assert plan({"a.md": "r1"}, ledger.sources("c")).process == ()
+    ledger.begin("c", "a.md")
+    assert ledger.source("c", "a.md").state == "searchable"
+    assert plan({"a.md": "r1"}, ledger.sources("c")).process == ("a.md",)
+    ledger.record("c", "a.md", Verdict("searchable", "r1", chunks=3))
+    assert plan({"a.md": "r1"}, ledger.sources("c")).process == ()

@@ -38,6 +38,8 @@ class Extracted:
     """Chosen values, and ``_metadata_complete``, ``_sources`` (field to source), ``_problems``, ``_abstract``."""
     candidates: Mapping[str, Sequence[Candidate]] = field(default_factory=dict)
     """All candidates of every field, best first."""
+    unanswered: bool = False
+    """A service that was asked about a DOI did not answer, and no other settled the matter."""
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain values."""
@@ -69,7 +71,7 @@ def extract_entry(
         candidates[name] = [*found, *candidates.get(name, [])]
     candidates["doi"] = [lookup.judged(candidate) for candidate in candidates["doi"]]
     ordered = {name: ranked(items)[:12] for name, items in candidates.items()}
-    return Extracted(_entry(ordered, view, lookup, stem), ordered)
+    return Extracted(_entry(ordered, view, lookup, stem), ordered, lookup.unanswered and lookup.record is None)
 
 
 def offline_candidates(view: DocumentView, stem: str) -> dict[str, list[Candidate]]:

@@ -75,6 +75,8 @@ class Lookup:
     mismatched: dict[str, str] = field(default_factory=dict)
     """DOI key to the title that its record has, when that is not the document's."""
     unknown: set[str] = field(default_factory=set)
+    unanswered: bool = False
+    """A service did not answer; asking again later may help."""
 
     def judged(self, candidate: Candidate) -> Candidate:
         """Return a DOI candidate as the look-ups leave it."""
@@ -120,7 +122,10 @@ def lookup_candidates(
             case Unavailable(reason=""):  # only the cache was asked, and does not know it
                 continue
             case Unavailable():
-                lookup.problems.append(f"DOI {doi} could not be looked up: {answer.reason}")
+                lookup.unanswered = True
+                lookup.problems.append(
+                    f"DOI {doi} could not be looked up ({answer.reason}); the next ingestion tries again"
+                )
             case _:
                 assert_never(answer)
     return lookup

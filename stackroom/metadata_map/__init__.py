@@ -4,7 +4,7 @@ from stackroom.metadata_map.curated import CURATED_NAME, DEFAULT, CuratedMap, En
 from stackroom.metadata_map.generated import generated_entry
 from stackroom.metadata_map.json_source import MapProblem
 from stackroom.metadata_map.merging import Conflict, Merged, merge
-from stackroom.metadata_map.resolving import resolve
+from stackroom.metadata_map.resolving import resolve, resolver
 
 __all__ = [
     "CURATED_NAME",
@@ -18,4 +18,5 @@ __all__ = [
     "load_curated",
     "merge",
     "resolve",
+    "resolver",
 ]

@@ -1,6 +1,6 @@
 """Which fields hold for a chunk: DEFAULT, overlaid with the one entry that fits its headings best."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from stackroom.metadata_map.curated import DEFAULT, Entry
@@ -36,14 +36,22 @@ def resolve(entry: Entry, headings: Sequence[str] | None) -> dict[str, Any] | No
     Returns:
         The fields; None when there is neither a fitting entry nor a DEFAULT.
     """
+    return resolver(entry)(headings)
+
+
+def resolver(entry: Entry) -> Callable[[Sequence[str] | None], dict[str, Any] | None]:
+    """Return :func:`resolve` for one entry; a document of a thousand headings is then gone through only once."""
     default = entry.get(DEFAULT)
     by_chain: dict[str, Mapping[str, Any]] = {}
     for chain, fields in entry.items():
         if chain != DEFAULT and fields:
             by_chain.setdefault(normal_chain(chain), fields)
-    if by_chain:
-        for chain in candidate_chains(headings or ()):
+
+    def resolved(headings: Sequence[str] | None) -> dict[str, Any] | None:
+        for chain in candidate_chains(headings or ()) if by_chain else ():
             fitting = by_chain.get(normal_chain(chain))
             if fitting is not None:
                 return {**(default or {}), **fitting}
-    return None if default is None else dict(default)
+        return None if default is None else dict(default)
+
+    return resolved

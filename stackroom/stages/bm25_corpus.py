@@ -21,7 +21,7 @@ def run(work: FileWork) -> Outcome:
     target = work.artefact(STAGE, "pkl")
     if corpus_fingerprint(target) == made_for.digest and not work.force:
         return Unchanged(made_for.digest, {"rows": len(rows), "analyser": analyser.identity}, (_loads(len(rows)),))
-    report = write_corpus(target, work.source_id, rows, analyser, made_for)
+    report = write_corpus(target, work.source_id, rows, analyser, made_for, reuse=not work.force)
     loaded = len(read_corpus(target).chunk_ids)
     return Produced(
         made_for.digest,

@@ -20,7 +20,7 @@ from stackroom.artefacts import (
     write_parquet,
 )
 from stackroom.conversion import Conversion
-from stackroom.fingerprint import fingerprint
+from stackroom.fingerprint import Fingerprint, fingerprint
 from stackroom.identity import chunk_id, text_hash
 from stackroom.outcome import CheckResult, Failed, Outcome, Produced, Unchanged
 from stackroom.precheck import PdfClassification
@@ -45,16 +45,7 @@ def run(work: FileWork) -> Outcome:
         return source_document.missing(source_document.STAGE)
     if classification is None:
         return source_document.missing(ocr_classification.STAGE)
-    options = work.bench.conversion_options
-    made_for = fingerprint(
-        STAGE,
-        VERSION,
-        source_id=work.source_id,
-        content_hash=document.data["content_hash"],
-        classification=classification.fingerprint,
-        conversion=options.conversion_identity(),
-        chunking=options.chunking_identity(),
-    )
+    made_for = _made_for(work, document, classification)
     target, report_path = work.artefact(STAGE, "parquet"), work.artefact(STAGE, "json")
     footer, report = read_footer(target, CHUNKS_SCHEMA_NAME), read_report(work)
     if footer and report and footer.fingerprint == report.fingerprint == made_for.digest and not work.force:
@@ -64,11 +55,34 @@ def run(work: FileWork) -> Outcome:
     if isinstance(conversion, Failed):
         return conversion
     chunks = [_chunk(work, index, body) for index, body in enumerate(conversion.chunks)]
-    summary = _summary(conversion, options.max_tokens)
+    summary = _summary(conversion, work.bench.conversion_options.max_tokens)
     data = {"summary": summary, "report": conversion.report.to_json(), "signals": conversion.signals}
     write_json(report_path, REPORT_SCHEMA, made_for, data)
     write_parquet(target, chunks_table(chunks), CHUNKS_SCHEMA_NAME, made_for)
     return Produced(made_for.digest, summary, _checks(summary))
+
+
+def is_made(work: FileWork, content_hash: str | None) -> bool:
+    """Say whether the chunks of a source with some content are there already, so that nothing needs a worker."""
+    document, classification = source_document.read(work), ocr_classification.read(work)
+    if document is None or classification is None or document.data["content_hash"] != content_hash:
+        return False
+    footer, report = read_footer(work.artefact(STAGE, "parquet"), CHUNKS_SCHEMA_NAME), read_report(work)
+    digest = _made_for(work, document, classification).digest
+    return footer is not None and report is not None and footer.fingerprint == report.fingerprint == digest
+
+
+def _made_for(work: FileWork, document: JsonArtefact, classification: JsonArtefact) -> Fingerprint:
+    options = work.bench.conversion_options
+    return fingerprint(
+        STAGE,
+        VERSION,
+        source_id=work.source_id,
+        content_hash=document.data["content_hash"],
+        classification=classification.fingerprint,
+        conversion=options.conversion_identity(),
+        chunking=options.chunking_identity(),
+    )
 
 
 def read(work: FileWork) -> list[Chunk] | None:

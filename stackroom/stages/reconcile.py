@@ -4,6 +4,7 @@ import time
 from collections.abc import Collection
 
 from stackroom.plan import Plan, plan, still_written, young_files
+from stackroom.stages import metadata_map
 from stackroom.stages.bench import Bench
 from stackroom.stages.verdict import revision, settings_digest
 
@@ -16,6 +17,7 @@ def plan_corpus(
     confirm_deletions: bool = False,
     busy: Collection[str] = (),
     settle_seconds: float = 0.0,
+    ask_again: bool = False,
 ) -> Plan:
     """Scan the folder, note it in the ledger, and return what has to be done.
 
@@ -27,6 +29,8 @@ def plan_corpus(
         busy: sources that runs in flight are working on.
         settle_seconds: leave files that were modified so recently for the next look, unless they look the same as at
             the previous one. Zero takes every file as it is.
+        ask_again: also process files about which a DOI service did not answer. Not for the sensor: it would ask a
+            service that is down twice a minute.
 
     Raises:
         SourceError: the folder cannot be read; nothing is planned then, least of all deletions.
@@ -44,4 +48,5 @@ def plan_corpus(
         confirm_deletions=confirm_deletions,
         busy=busy,
         settling=settling,
+        unanswered=metadata_map.unanswered(bench, hashes) if ask_again else (),
     )

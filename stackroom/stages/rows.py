@@ -2,7 +2,7 @@
 
 from stackroom.artefacts import StoredRow, read_embeddings
 from stackroom.fingerprint import Fingerprint, fingerprint
-from stackroom.metadata_map import resolve
+from stackroom.metadata_map import resolver
 from stackroom.outcome import Failed, ReasonCode
 from stackroom.stages import chunks as chunks_stage
 from stackroom.stages import embeddings as embeddings_stage
@@ -32,12 +32,13 @@ def plain_rows(work: FileWork) -> tuple[list[StoredRow], Fingerprint] | Failed:
         content_hash=content_hash,
         entry=entry,
     )
+    resolved = resolver(entry)
     rows = [
         StoredRow(
             chunk_id=chunk.chunk_id,
             source_id=work.source_id,
             text=chunk.body.text,
-            metadata=stored_metadata(work.source_id, content_hash, chunk, resolve(entry, chunk.body.headings)),
+            metadata=stored_metadata(work.source_id, content_hash, chunk, resolved(chunk.body.headings)),
         )
         for chunk in chunks
     ]
@@ -53,6 +54,12 @@ def rows_with_vectors(work: FileWork) -> tuple[list[StoredRow], Fingerprint] | F
     footer = embeddings_stage.read_fingerprint(work)
     if footer is None:
         return source_document.missing(embeddings_stage.STAGE)
+    made_with = footer.ingredients.get("model")
+    if made_with != work.bench.model.key:
+        return Failed(
+            ReasonCode.MISSING_INPUT,
+            f"the embeddings were made with {made_with}, not with {work.bench.model.key}; materialize them again",
+        )
     ids, vectors = read_embeddings(work.artefact(embeddings_stage.STAGE, "parquet"))
     if ids != [row.chunk_id for row in rows]:
         return Failed(

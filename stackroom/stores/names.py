@@ -8,6 +8,7 @@ and "Ankur Sinha" all find a stored "Ankur Sinha", and "Müller", "Mueller" and 
 stored spelling allows.
 """
 
+import functools
 import itertools
 import re
 import unicodedata
@@ -56,6 +57,7 @@ def shadow_keys(names: Iterable[Any]) -> list[str]:
     return list(keys)
 
 
+@functools.lru_cache(maxsize=4096)  # all chunks of a document bear the same names
 def _keys_of_name(name: str) -> list[str]:
     tokens = _tokens(name)
     if not tokens:

@@ -1,11 +1,8 @@
 """Looking up DOIs over real HTTP on the loopback interface: what services do, good and bad."""
 
-import json
 import threading
 import time
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
 
@@ -15,6 +12,7 @@ from stackroom.biblio.doi_client import DoiClient, retry_after_seconds
 from stackroom.biblio.lookup import Found, NotFound, Record, Unavailable
 from stackroom.biblio.services import SERVICES
 from stackroom.config import MetadataSettings
+from tests.biblio.doi_server import Reply, Server
 
 DOI = "10.5555/cab.1"
 NAMES = ("crossref", "openalex", "semantic_scholar", "datacite")
@@ -31,64 +29,11 @@ RECORD = Record("Cables revisited & extended", ("Ana Ruiz", "The Lab"), 2004, "J
 OPENALEX = {"title": "From OpenAlex", "publication_year": 2004, "authorships": [], "doi": f"https://doi.org/{DOI}"}
 
 
-class Reply:
-    """What the server sends for one request."""
-
-    def __init__(self, status=200, body=None, headers=None, delay=0.0, drip=0.0):
-        self.status, self.body, self.headers = status, body, headers or {}
-        self.delay, self.drip = delay, drip
-
-
-class Server:
-    """A server on which each service has its own path; replies are taken in order, the last one for ever."""
-
-    def __init__(self):
-        self.replies, self.requests, self.lock = {}, [], threading.Lock()
-        outer = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self):
-                outer.handle(self)
-
-            def log_message(self, *arguments):
-                pass
-
-        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.http.daemon_threads = True
-        threading.Thread(target=self.http.serve_forever, args=(0.02,), daemon=True).start()
-        self.base = f"http://127.0.0.1:{self.http.server_address[1]}"
-
-    def handle(self, request):
-        parts = urlsplit(request.path)
-        name = parts.path.split("/")[1]
-        with self.lock:
-            self.requests.append((name, unquote(parts.path), parse_qs(parts.query), dict(request.headers)))
-            queue = self.replies.get(name, [Reply(404)])
-            reply = queue.pop(0) if len(queue) > 1 else queue[0]
-        time.sleep(reply.delay)
-        body = reply.body if isinstance(reply.body, bytes) else json.dumps(reply.body).encode()
-        try:
-            request.send_response(reply.status)
-            for key, value in reply.headers.items():
-                request.send_header(key, value)
-            request.send_header("Content-Length", str(len(body)))
-            request.end_headers()
-            for start in range(0, len(body), 1 if reply.drip else max(len(body), 1)):
-                request.wfile.write(body[start : start + 1] if reply.drip else body)
-                time.sleep(reply.drip)
-        except OSError:  # the client has had enough
-            return
-
-    def asked(self):
-        return [name for name, *_ in self.requests]
-
-
 @pytest.fixture
 def server():
     running = Server()
     yield running
-    running.http.shutdown()
-    running.http.server_close()
+    running.close()
 
 
 @contextmanager

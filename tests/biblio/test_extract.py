@@ -88,7 +88,7 @@ def test_a_record_is_adopted_when_only_the_pages_show_its_title():
 def test_a_service_that_is_down_changes_nothing_but_says_so():
     entry = extract(Answers({}, Unavailable("crossref is busy (HTTP 429)"))).entry
     assert entry["doi"] == "10.5555/cab.1/full"
-    assert "could not be looked up: crossref is busy" in entry["_problems"][0]
+    assert "could not be looked up (crossref is busy" in entry["_problems"][0]
 
 
 def test_an_empty_cache_is_no_problem():

@@ -72,7 +72,13 @@ class SourceCorpus:
 
 
 def write_corpus(
-    path: Path, source_id: str, rows: Sequence[StoredRow], analyser: Analyser, made_for: Fingerprint
+    path: Path,
+    source_id: str,
+    rows: Sequence[StoredRow],
+    analyser: Analyser,
+    made_for: Fingerprint,
+    *,
+    reuse: bool = False,
 ) -> CorpusReport:
     """Tokenise the chunks of a source and write them, atomically.
 
@@ -82,11 +88,12 @@ def write_corpus(
         rows: its chunks in order; the headings that are indexed with a chunk are its ``headings`` metadata.
         analyser: makes the terms; its identity is stored.
         made_for: fingerprint the content was computed for.
+        reuse: take the terms from the file that is there, if only other metadata changed than are tokenised.
 
     Raises:
         ArtefactError: a metadata value is not text, a number, a truth value or a list of texts.
     """
-    body = tokenise_rows(rows, analyser)
+    body = (_with_known_terms(path, rows, analyser) if reuse else None) or tokenise_rows(rows, analyser)
     header = {
         "schema": CORPUS_SCHEMA,
         "fingerprint": made_for.digest,
@@ -102,6 +109,27 @@ def write_corpus(
     occurrences = zip(body["term_ids"], body["counts"], body["heading_counts"], strict=True)
     tokens = sum(count + heading for term, count, heading in occurrences if term not in stop)
     return CorpusReport(len(rows), tokens, len(body["vocabulary"]) - len(stop), analyser.identity)
+
+
+def _with_known_terms(path: Path, rows: Sequence[StoredRow], analyser: Analyser) -> dict[str, Any] | None:
+    """Return a body with the terms of an earlier file; None where texts, headings or analyser are not the same."""
+    try:
+        known = read_corpus(path)
+    except ArtefactError:
+        return None
+    if known.header.analyser != analyser.identity or known.chunk_ids != [row.chunk_id for row in rows]:
+        return None
+    headings = [metadata.get("headings") for metadata in known.metadata]
+    if known.texts != [row.text for row in rows] or headings != [row.metadata.get("headings") for row in rows]:
+        return None
+    return {
+        **_untokenised(rows),
+        "vocabulary": known.vocabulary,
+        "term_ids": known.term_ids.tolist(),
+        "counts": known.counts.tolist(),
+        "heading_counts": known.heading_counts.tolist(),
+        "row_ends": known.row_ends.tolist(),
+    }
 
 
 def tokenise_rows(rows: Sequence[StoredRow], analyser: Analyser, headings: bool = True) -> dict[str, Any]:
@@ -130,14 +158,20 @@ def tokenise_rows(rows: Sequence[StoredRow], analyser: Analyser, headings: bool 
             heading_counts.append(above[term])
         row_ends.append(len(term_ids))
     return {
-        "chunk_ids": [str(row.chunk_id) for row in rows],
-        "texts": [str(row.text) for row in rows],
-        "metadata": [{str(key): _plain(key, value) for key, value in row.metadata.items()} for row in rows],
+        **_untokenised(rows),
         "vocabulary": list(numbers),
         "term_ids": term_ids,
         "counts": counts,
         "heading_counts": heading_counts,
         "row_ends": row_ends,
+    }
+
+
+def _untokenised(rows: Sequence[StoredRow]) -> dict[str, Any]:
+    return {
+        "chunk_ids": [str(row.chunk_id) for row in rows],
+        "texts": [str(row.text) for row in rows],
+        "metadata": [{str(key): _plain(key, value) for key, value in row.metadata.items()} for row in rows],
     }
 
 
