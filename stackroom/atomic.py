@@ -4,8 +4,9 @@ import contextlib
 import fcntl
 import json
 import os
+import secrets
 import socket
-import tempfile
+import stat
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,21 +16,27 @@ from stackroom.errors import StoreLockedError
 
 
 @contextlib.contextmanager
-def atomic_write(path: Path, mode: str = "wb") -> Iterator[IO[bytes]]:
+def atomic_write(path: Path, mode: str = "wb", *, private: bool = False) -> Iterator[IO[bytes]]:
     """Open a temporary file beside ``path`` for writing; on success it is synced and renamed onto ``path``.
 
+    A file that is replaced keeps its permissions; a new one gets those that the user's mask gives any new file.
+
     Args:
-        path: the target; its folder is created.
+        path: the target; its folder is created. Where it is a link, the file it leads to is replaced.
         mode: ``"wb"`` (the only mode; text is encoded by the caller).
+        private: a new file is for its owner only, because it may hold passwords.
 
     Raises:
         OSError: the folder cannot be written (disk full, read-only); the old content stays.
     """
+    path = path.resolve() if path.is_symlink() else path
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name[:40]}.", suffix=".tmp", dir=path.parent)
-    temporary = Path(name)
+    temporary = path.with_name(f".{path.name[:40]}.{secrets.token_hex(6)}.tmp")
+    descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600 if private else 0o666)
     try:
         with os.fdopen(descriptor, mode) as handle:
+            with contextlib.suppress(FileNotFoundError):
+                os.fchmod(handle.fileno(), stat.S_IMODE(path.stat().st_mode))
             yield handle
             handle.flush()
             os.fsync(handle.fileno())
@@ -40,15 +47,15 @@ def atomic_write(path: Path, mode: str = "wb") -> Iterator[IO[bytes]]:
     _sync_folder(path.parent)
 
 
-def write_bytes(path: Path, data: bytes) -> None:
-    """Replace the content of ``path`` atomically."""
-    with atomic_write(path) as handle:
+def write_bytes(path: Path, data: bytes, *, private: bool = False) -> None:
+    """Replace the content of ``path`` atomically; see :func:`atomic_write`."""
+    with atomic_write(path, private=private) as handle:
         handle.write(data)
 
 
-def write_text(path: Path, text: str) -> None:
-    """Replace the content of ``path`` atomically, as UTF-8."""
-    write_bytes(path, text.encode("utf-8"))
+def write_text(path: Path, text: str, *, private: bool = False) -> None:
+    """Replace the content of ``path`` atomically, as UTF-8; see :func:`atomic_write`."""
+    write_bytes(path, text.encode("utf-8"), private=private)
 
 
 def _sync_folder(folder: Path) -> None:

@@ -70,7 +70,7 @@ def write_moved_store(state_folder: Path, corpus: str, moved: MovedStore | None)
         body.pop(corpus, None)
     else:
         body[corpus] = asdict(moved)
-    write_text(path, json.dumps(body, indent=2, ensure_ascii=False) + "\n")
+    write_text(path, json.dumps(body, indent=2, ensure_ascii=False) + "\n", private=True)  # addresses hold passwords
     path.chmod(0o600)  # a URI may hold a password
 
 
@@ -121,7 +121,7 @@ def write_serving(state_folder: Path, corpus: str, serving: Serving | None) -> N
         path.unlink(missing_ok=True)
         return
     uri = serving.uri.replace(str(state_folder), _STATE)
-    write_text(path, json.dumps({**asdict(serving), "uri": uri}, indent=2, ensure_ascii=False) + "\n")
+    write_text(path, json.dumps({**asdict(serving), "uri": uri}, indent=2, ensure_ascii=False) + "\n", private=True)
     path.chmod(0o600)  # a URI may hold a password
 
 

@@ -1,5 +1,6 @@
 """A crash leaves the old or the new content; a lock names its holder."""
 
+import os
 import subprocess
 import sys
 
@@ -29,6 +30,24 @@ def test_a_finished_write_replaces_the_content(tmp_path):
     write_text(target, "old")
     write_text(target, "new")
     assert target.read_text() == "new"
+
+
+def test_a_new_file_has_the_permissions_of_any_other_and_a_replaced_one_keeps_its_own(tmp_path):
+    """A map that only its writer can read is of no use to the colleagues who curate it too."""
+    before = os.umask(0o027)
+    try:
+        for name, private in (("map.json", False), ("stores.json", True)):
+            write_text(tmp_path / name, "{}", private=private)
+        (tmp_path / "shared.json").touch(mode=0o666)
+        (tmp_path / "shared.json").chmod(0o664)
+        (tmp_path / "link.json").symlink_to("shared.json")
+        write_text(tmp_path / "link.json", "new")
+    finally:
+        os.umask(before)
+    modes = {path.name: oct(path.lstat().st_mode & 0o777) for path in tmp_path.iterdir() if not path.is_symlink()}
+    assert modes == {"map.json": "0o640", "stores.json": "0o600", "shared.json": "0o664"}
+    assert (tmp_path / "link.json").is_symlink()
+    assert (tmp_path / "shared.json").read_text() == "new"
 
 
 def test_a_held_lock_names_its_holder(tmp_path):

@@ -108,7 +108,8 @@ def lint_whole_corpus(bench: Bench) -> Produced | Unchanged:
 def write_stores_config(config: Config) -> dict[str, Any]:
     """Write the JSON that retrievers load, and return it."""
     content = stores_config(config, {name: model_key(corpus.embedder) for name, corpus in config.corpora.items()})
-    write_text(StateFolder(config.state_folder).stores_config, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+    text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+    write_text(StateFolder(config.state_folder).stores_config, text, private=True)  # addresses may hold passwords
     return content
 
 
