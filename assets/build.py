@@ -23,6 +23,7 @@ from assets.jobs import drift_job, ingest_job, refresh_job
 from assets.per_file import Listener, per_file_assets
 from assets.record_sets import RECORD_SET_ASSETS, record_set_assets
 from assets.records import RECORD_ASSETS, record_assets
+from assets.tidy import tidy_job, tidy_schedule
 from resources.bench import default_resources, resource_key
 from resources.records import record_resources
 from sensors.schedules import nightly_schedules
@@ -95,9 +96,10 @@ def build_defs(
         jobs=[
             *(job for pair in jobs.values() for job in pair),
             *(_weekly_job(config, corpus) for corpus in config.corpora),
+            tidy_job(config),
         ],
         sensors=source_sensors(config, jobs),
-        schedules=nightly_schedules(config),
+        schedules=[*nightly_schedules(config), tidy_schedule(config)],
         resources=resources,
         # One process per run: the multiprocess executor costs 5.6 s for a four-step file, and models load once per run.
         executor=dg.in_process_executor,

@@ -29,6 +29,7 @@ from stackroom.settings import (
     MetadataSettings,
     OcrSettings,
     RecordSettings,
+    RetentionSettings,
     RetrievalSettings,
     ScheduleSettings,
     Section,
@@ -55,6 +56,7 @@ __all__ = [
     "MetadataSettings",
     "OcrSettings",
     "RecordSettings",
+    "RetentionSettings",
     "RetrievalSettings",
     "ScheduleSettings",
     "Section",
@@ -82,6 +84,7 @@ class Config(Section):
     records: dict[str, RecordSettings] = Field(default_factory=dict)
     limits: LimitSettings = LimitSettings()
     schedules: ScheduleSettings = ScheduleSettings()
+    retention: RetentionSettings = RetentionSettings()
 
     def corpus(self, name: str) -> Corpus:
         """Return a corpus.

@@ -260,6 +260,10 @@ class ScheduleSettings(Section):
     """Cron line of the nightly ingestion."""
     drift_check: str = "0 4 * * 0"
     """Cron line of the weekly comparison of stores with artefacts."""
+    tidy: str = "30 3 * * *"
+    """Cron line of the deletion of what is too old or not needed any more; see `retention`."""
+    stale_after_hours: float | None = Field(default=None, gt=0)
+    """Hours without a refresh after which a corpus counts as stale in the UI; unset means never."""
     timezone: str = "UTC"
     """Time zone of the cron lines, for example ``Europe/Berlin``."""
     corpora: tuple[str, ...] | None = None
@@ -271,6 +275,20 @@ class ScheduleSettings(Section):
     changed in between: they may still be being written. 0 takes every file as it is."""
     partitions_per_run: int = Field(default=100, ge=1, le=200)
     """Files in one run. Check rows in Dagster's storage grow with the square of this."""
+
+
+class RetentionSettings(Section):
+    """How long what is not needed any more is kept; `stackroom tidy` and the schedule `tidy` delete it."""
+
+    runs_days: int = Field(default=90, ge=1)
+    """Days after which a finished run is deleted from Dagster's records, with its events and logs; runs that hold the
+    newest event of a file or asset stay."""
+    logs_days: int = Field(default=90, ge=1)
+    """Days for which the logs of ingestions from the terminal are kept."""
+    conversions_days: int = Field(default=180, ge=1)
+    """Days for which converted documents are kept whose content no file has any more."""
+    vectors_mb: int = Field(default=4096, ge=1)
+    """Size of the embedding cache above which vectors that no chunk has any more are deleted."""
 
 
 class RecordSettings(Section):

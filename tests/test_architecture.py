@@ -25,14 +25,14 @@ EXCEPTIONS = {("assets/build.py", "sensors")}
 
 FLOORS = (
     {
-        "text", "ligatures", "atomic", "errors", "outcome", "identity", "fingerprint", "config", "artefacts", "state",
+        "text", "ligatures", "atomic", "errors", "outcome", "identity", "fingerprint", "config", "artefacts", "state", "space",
         "formats", "folder_walk", "path_patterns", "remembered", "settings",
     },
     {
         "sources", "media", "precheck", "organise", "conversion", "chunking", "biblio", "metadata_map", "map_lint",
         "embedding", "stores", "postcheck",
     },
-    {"ledger", "plan", "retrieval", "stages", "records", "articles", "doctor"},
+    {"ledger", "plan", "retrieval", "stages", "records", "articles", "doctor", "housekeeping"},
     {"cli"},
 )  # fmt: skip
 OWN = {"assets", "resources", "sensors", "stackroom", "stackroom_history"}

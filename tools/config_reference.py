@@ -24,6 +24,7 @@ from stackroom.config import (
     MetadataSettings,
     OcrSettings,
     RecordSettings,
+    RetentionSettings,
     RetrievalSettings,
     ScheduleSettings,
     Tuning,
@@ -47,6 +48,7 @@ SECTIONS: tuple[tuple[str, type[BaseModel], str], ...] = (
     ("defaults.retrieval", RetrievalSettings, ""),
     ("limits", LimitSettings, ""),
     ("schedules", ScheduleSettings, ""),
+    ("retention", RetentionSettings, ""),
     ("records.<name>", RecordSettings, ""),
 )
 

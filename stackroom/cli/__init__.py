@@ -14,7 +14,20 @@ from typing import Annotated
 import typer
 
 from stackroom import __version__
-from stackroom.cli import bibliography, doctor, evaluate, ingest, lint, move, organise, search, similar, status, ui
+from stackroom.cli import (
+    bibliography,
+    doctor,
+    evaluate,
+    ingest,
+    lint,
+    move,
+    organise,
+    search,
+    similar,
+    status,
+    tidy,
+    ui,
+)
 from stackroom.cli.map import app as map_app
 from stackroom.cli.output import EXIT_CANNOT_RUN, EXIT_INTERRUPTED, print_error
 from stackroom.cli.project import Options
@@ -37,6 +50,7 @@ app.command("lint")(lint.lint)
 app.command("eval")(evaluate.evaluate)
 app.command("doctor")(doctor.doctor)
 app.command("move")(move.move)
+app.command("tidy")(tidy.tidy)
 app.command("classify")(organise.classify)
 app.command("organise")(organise.organise)
 app.add_typer(map_app, name="map")

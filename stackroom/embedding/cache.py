@@ -6,12 +6,12 @@ A rename, a duplicate or a restored file costs no embedding. The cache may be de
 import contextlib
 import sqlite3
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from stackroom.errors import EmbeddingError
+from stackroom.errors import EmbeddingError, EmbeddingUnavailableError
 
 _LOOKUP = 500
 """Hashes per statement; SQLite's oldest limit is 999 variables."""
@@ -22,6 +22,12 @@ CREATE TABLE IF NOT EXISTS models (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNI
 CREATE TABLE IF NOT EXISTS vectors (
     model INTEGER NOT NULL, text_hash BLOB NOT NULL, vector BLOB NOT NULL, PRIMARY KEY (model, text_hash));
 CREATE TABLE IF NOT EXISTS facts (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+"""
+
+_NOT_KEPT = """
+model NOT IN (SELECT id FROM models WHERE key IN (SELECT key FROM kept_models))
+AND NOT (model IN (SELECT id FROM models WHERE key IN (SELECT key FROM used_models))
+         AND text_hash IN (SELECT hash FROM used_texts))
 """
 
 
@@ -76,6 +82,54 @@ class VectorCache:
                 ],
             )
 
+    def count(self) -> int:
+        """Return the number of vectors.
+
+        Raises:
+            EmbeddingError: the file cannot be read.
+        """
+        with self._transaction() as connection:
+            return int(connection.execute("SELECT count(*) FROM vectors").fetchone()[0])
+
+    def count_except(self, keep_all: Collection[str], keep_some: Collection[str], texts: Collection[bytes]) -> int:
+        """Return how many vectors :meth:`delete_except` would delete."""
+        with self._transaction() as connection:
+            self._mark(connection, keep_all, keep_some, texts)
+            return int(connection.execute(f"SELECT count(*) FROM vectors WHERE {_NOT_KEPT}").fetchone()[0])  # noqa: S608
+
+    def delete_except(self, keep_all: Collection[str], keep_some: Collection[str], texts: Collection[bytes]) -> int:
+        """Delete vectors, give the space back, and return how many there were.
+
+        Args:
+            keep_all: models of which every vector stays.
+            keep_some: models of which the vectors of ``texts`` stay.
+            texts: SHA-256 of each text, as bytes.
+
+        Raises:
+            EmbeddingError: the file cannot be written.
+        """
+        with self._transaction() as connection:
+            self._mark(connection, keep_all, keep_some, texts)
+            deleted = connection.execute(f"DELETE FROM vectors WHERE {_NOT_KEPT}").rowcount  # noqa: S608
+        with self._transaction() as connection:
+            connection.commit()  # space is only given back outside a transaction
+            connection.execute("VACUUM")
+        return deleted
+
+    @staticmethod
+    def _mark(
+        connection: sqlite3.Connection, keep_all: Collection[str], keep_some: Collection[str], texts: Collection[bytes]
+    ) -> None:
+        """Fill the temporary tables that say what is kept."""
+        for table, column, values in (
+            ("kept_models", "key TEXT", keep_all),
+            ("used_models", "key TEXT", keep_some),
+            ("used_texts", "hash BLOB", texts),
+        ):
+            connection.execute(f"CREATE TEMP TABLE IF NOT EXISTS {table} ({column} PRIMARY KEY) WITHOUT ROWID")
+            connection.execute(f"DELETE FROM {table}")  # noqa: S608 - one of three names
+            connection.executemany(f"INSERT OR IGNORE INTO {table} VALUES (?)", [(value,) for value in values])  # noqa: S608
+
     def fact(self, key: str) -> str | None:
         """Return a small remembered fact (the hash of a weights file, the dimension of a remote model)."""
         with self._transaction() as connection:
@@ -103,7 +157,7 @@ class VectorCache:
                 with connection:
                     yield connection
             except sqlite3.Error as error:
-                raise EmbeddingError(
+                raise EmbeddingUnavailableError(  # not the fault of the texts
                     f"the embedding cache {self.path} cannot be used ({error}); free disk space if that is the reason, "
                     "else delete the file: its vectors are computed again"
                 ) from error

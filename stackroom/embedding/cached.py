@@ -53,6 +53,11 @@ class CachedEmbedder:
         """What makes this embedder's vectors comparable; known without loading the model."""
         return self._model.identity
 
+    @property
+    def cache_key(self) -> str:
+        """What its vectors are cached under."""
+        return self._model.cache_key
+
     def embed(self, texts: Sequence[str]) -> np.ndarray:
         """See :meth:`stackroom.embedding.Embedder.embed`."""
         return self.embed_counted(texts).vectors
