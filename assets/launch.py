@@ -17,6 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import dagster as dg
+from dagster._core.events import RunFailureReason
+from dagster._core.storage.tags import RUN_FAILURE_REASON_TAG
+from sqlalchemy.exc import SQLAlchemyError
 
 warnings.filterwarnings("ignore", category=dg.PreviewWarning)
 
@@ -32,10 +35,11 @@ from stackroom.errors import StackroomError  # noqa: E402
 from stackroom.identity import partition_key  # noqa: E402
 from stackroom.ledger import Ledger, Verdict  # noqa: E402
 from stackroom.outcome import Failed, Produced  # noqa: E402
-from stackroom.plan import Plan, ranges  # noqa: E402
+from stackroom.plan import Plan, pages_to_do, ranges  # noqa: E402
 from stackroom.records.ingest import plan_records  # noqa: E402
 from stackroom.records.naming import corpus_of  # noqa: E402
 from stackroom.sources import UNSUPPORTED, Scan  # noqa: E402
+from stackroom.space import why_not_writable  # noqa: E402
 from stackroom.stages.corpus import index_is_behind  # noqa: E402
 from stackroom.stages.reconcile import plan_corpus  # noqa: E402
 from stackroom.stages.serving import building  # noqa: E402
@@ -48,6 +52,8 @@ CONFIRMED = (("vanished_sources", "confirm_deletions"), ("bm25_index", "accept_l
 """What `--confirm-deletions` confirms: asset and its option; record sets have the first one only."""
 
 OLD_ANSWERS = "the old one answers searches until the new one is complete"
+
+INTERRUPTED = RunFailureReason.UNEXPECTED_TERMINATION.value
 
 MAX_NOTES = 20
 """Notes about a folder that are printed: a screenful."""
@@ -96,11 +102,16 @@ def main(arguments: list[str] | None = None) -> int:
     def say(event: str, **values: Any) -> None:
         messages.write(json.dumps({"event": event, **values}, ensure_ascii=False) + "\n")
 
+    config = None
     try:
         config = load_config(Path.cwd())
         return ingest(config, options, say)
-    except (StackroomError, OSError) as error:
-        say("error", message=str(error))
+    except (StackroomError, OSError, SQLAlchemyError) as error:  # the last one: Dagster's records cannot be written
+        unwritable = None if config is None else why_not_writable(config.state_folder)
+        say("error", message=unwritable or str(error))
+        return EXIT_COULD_NOT_RUN
+    except KeyboardInterrupt:
+        say("error", message="interrupted; what is done is kept, and the same command goes on with the rest")
         return EXIT_COULD_NOT_RUN
     finally:
         messages.close()
@@ -122,7 +133,8 @@ def ingest(config: Config, options: argparse.Namespace, say: Say) -> int:
         new = None if options.records else building(bench)
         behind = bench.ledger.needs_index(corpus) if options.records else index_is_behind(bench) or new is not None
         notes = _notes(bench.scan, [] if options.records else [str(problem) for problem in bench.curated.problems])
-    say("plan", files=len(planned.process), unchanged=planned.unchanged, delete=len(planned.delete), pages=None)
+        pages = pages_to_do(planned, bench.ledger.sources(corpus))
+    say("plan", files=len(planned.process), unchanged=planned.unchanged, delete=len(planned.delete), pages=pages)
     waiting = f"{len(busy)} files are being worked on by other runs; see Runs in the UI" if busy else None
     for note in filter(None, [planned.refused, waiting, new and f"{new.in_words()}; {OLD_ANSWERS}", *notes]):
         say("note", message=note)
@@ -130,6 +142,7 @@ def ingest(config: Config, options: argparse.Namespace, say: Say) -> int:
         for verb, sources in (("process", planned.process), ("delete", planned.delete)):
             for source in sources:
                 say("note", message=f"would {verb} {source}")
+        _report(config, corpus, tally, crashed=False)
         return EXIT_FINE
     definitions = build_defs(config, listener=tally.file)
     crashed = _run_files(definitions, instance, config, corpus, planned, options.force, say)
@@ -201,12 +214,23 @@ def _run(
     tags: Mapping[str, str],
     run_config: Mapping[str, Any],
 ) -> bool:
+    """Run a job in this process and return whether it succeeded.
+
+    Raises:
+        KeyboardInterrupt: it was interrupted, or cancelled in the UI. Dagster ends the run, and keeps to itself that
+            the process was asked to end.
+    """
     result = definitions.resolve_job_def(job).execute_in_process(
         instance=instance,
         tags={**tags, LAUNCHER_TAG: this_process()},
         run_config=dict(run_config),
         raise_on_error=False,
     )
+    ended = instance.get_run_by_id(result.run_id)
+    if ended is not None and (
+        ended.status == dg.DagsterRunStatus.CANCELED or ended.tags.get(RUN_FAILURE_REASON_TAG) == INTERRUPTED
+    ):
+        raise KeyboardInterrupt
     return bool(result.success)
 
 
@@ -229,7 +253,8 @@ def _report(config: Config, corpus: str, tally: Tally, *, crashed: bool) -> int:
     ]
     counts = {name: sum(state.state == name for state in states) for name in ("searchable", "partial", "quarantined")}
     if crashed:
-        tally.say("error", message="a run broke off; its log is in the Dagster UI (`make ui`, then Runs)")
+        unwritable = why_not_writable(config.state_folder)
+        tally.say("error", message=unwritable or "a run broke off; its log is in the Dagster UI (`make ui`, then Runs)")
         return EXIT_COULD_NOT_RUN
     tally.say(
         "done",

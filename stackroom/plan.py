@@ -114,6 +114,15 @@ def _refusal(gone: int, known: int) -> str | None:
     )
 
 
+def pages_to_do(planned: Plan, known: Iterable[SourceState]) -> int | None:
+    """Return the pages of the files to process, or None if a file has never been processed or none has pages."""
+    states = {state.source_id: state for state in known}
+    todo = [states.get(source) for source in planned.process]
+    if any(state is None or state.updated_at is None for state in todo):
+        return None
+    return sum(state.pages or 0 for state in todo if state is not None) or None
+
+
 def young_files(files: Iterable[SourceFile], now: float, settle_seconds: float) -> dict[str, tuple[int, int]]:
     """Return (size, mtime in ns) of the files modified less than ``settle_seconds`` before ``now``, or after it.
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stackroom.ledger import SourceState
-from stackroom.plan import FEW_RUNS, WIDEST_GAP, Plan, plan, ranges, runs_for, still_written, young_files
+from stackroom.plan import FEW_RUNS, WIDEST_GAP, Plan, pages_to_do, plan, ranges, runs_for, still_written, young_files
 from stackroom.sources import SourceFile
 
 
@@ -103,3 +103,11 @@ def test_bridges_never_cross_a_file_that_must_be_left_alone_or_a_wide_gap():
     wide = tuple(order[:: WIDEST_GAP + 2])
     assert len(wide) > FEW_RUNS
     assert runs_for(Plan(process=wide, done=frozenset(order) - set(wide)), order, 200) == [(s, s) for s in wide]
+
+
+def test_pages_to_do_are_known_once_every_file_has_been_processed():
+    states = [known("a"), known("b"), SourceState("c", "new", "pending", *[None] * 5, (), "h", None, True, None)]
+    assert pages_to_do(Plan(process=("a", "b")), states) == 2
+    assert pages_to_do(Plan(process=("a", "new")), states) is None
+    assert pages_to_do(Plan(process=("a", "unseen")), states) is None
+    assert pages_to_do(Plan(), states) is None

@@ -37,8 +37,6 @@ class Command:
     environment: Mapping[str, str]
     log: Path
     """File for what the process prints besides its events."""
-    concludes: bool = True
-    """Whether a process that ends well says so with an event of its own."""
 
 
 class Child:
@@ -107,7 +105,7 @@ class Child:
             concluded = concluded or isinstance(event, (DoneEvent, ErrorEvent))
             yield event
         code = self._process.wait()
-        if not concluded and (code != 0 or self._command.concludes):
+        if not concluded:
             self._reader.join(timeout=5)
             yield ErrorEvent(
                 f"the ingesting process ended unexpectedly ({_exit_in_words(code)}); the end of its log:\n"

@@ -48,7 +48,9 @@ class CorpusResult:
     def exit_code(self) -> int:
         """Exit code this result alone would give."""
         if self.done is None:
-            return EXIT_FINE if self.dry_run and self.error is None else EXIT_CANNOT_RUN
+            return EXIT_CANNOT_RUN
+        if self.dry_run:
+            return EXIT_FINE
         if self.done.failed or self.done.quarantined:
             return EXIT_FILES_FAILED
         return EXIT_FINE if self.done.ok else EXIT_CANNOT_RUN
@@ -128,7 +130,6 @@ def ingest_corpus(
         folder=config.project_folder,
         environment=process_environment(config),
         log=config.state_folder / "logs" / f"ingest-{kind}-{name}-{time.strftime('%Y%m%d-%H%M%S')}.log",
-        concludes="--dry-run" not in switches,
     )
     result = CorpusResult(name, dry_run="--dry-run" in switches)
     # The process is started before the display, whose refreshing thread must not exist when it is forked.
@@ -137,7 +138,7 @@ def ingest_corpus(
             _handle(event, result, shown)
     if result.error is not None:
         print_error(result.error)
-    if result.done is not None:
+    if result.done is not None and not result.dry_run:
         print_summary(result.done, screen)
     return result
 
@@ -203,7 +204,7 @@ def failed_table(failed: Sequence[FileEvent]) -> Table:
 
 def print_next_steps(config: Config, results: Sequence[CorpusResult], screen: Console) -> None:
     """Print what the user can do now."""
-    usable = [result for result in results if result.done is not None and result.done.searchable + result.done.partial]
+    usable = [one for one in results if one.done and not one.dry_run and one.done.searchable + one.done.partial]
     if not usable:
         return
     command = program()

@@ -117,13 +117,18 @@ def test_what_libraries_print_between_the_events_goes_to_the_log_only(project, c
 
 
 def test_a_dry_run_says_what_would_be_done_and_is_fine(project, capsys):
-    project.script({**PLAN, "delete": 4}, {"event": "note", "message": "would process a.pdf"})
+    project.script({**PLAN, "delete": 4}, {"event": "note", "message": "would process a.pdf"}, project.done(ok=False))
     assert main(["ingest", "--dry-run"]) == 0
     (call,) = project.calls()
     assert call["arguments"] == ["ingest", "--corpus", "papers", "--dry-run"]
     out = capsys.readouterr().out
     assert "2 files to do, 1 unchanged, 4 gone" in out
     assert "would process a.pdf" in out
+    assert "searchable" not in out
+    # Without a word at the end the process has died, in a dry run too.
+    project.script(PLAN)
+    assert main(["ingest", "--dry-run"]) == 1
+    assert "ended unexpectedly" in capsys.readouterr().err
 
 
 def test_one_corpus_that_cannot_run_does_not_keep_the_others_from_running(project, capsys):
