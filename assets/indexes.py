@@ -16,7 +16,7 @@ from assets.events import SEVERITIES
 from assets.in_flight import busy_sources
 from assets.partitions import known_sources, remove_sources
 from assets.show import table
-from assets.stage_asset import asset_key, pool_name
+from assets.stage_asset import asset_key, freshness, pool_name
 from resources.bench import KINDS, bench_of, resource_key
 from stackroom.config import Config
 from stackroom.identity import display_name
@@ -93,6 +93,7 @@ def index_assets(config: Config, corpus: str) -> list[dg.AssetsDefinition]:
 
     @dg.asset(
         name="bm25_index",
+        freshness_policy=freshness(config),
         deps=[all_files("bm25_corpus"), asset_key(corpus, "vanished_sources")],
         description="The keyword index over all files of the corpus, built from their tokens.",
         kinds={"bm25"},
@@ -107,6 +108,7 @@ def index_assets(config: Config, corpus: str) -> list[dg.AssetsDefinition]:
 
     @dg.asset(
         name="corpus_lint_report",
+        freshness_policy=freshness(config),
         deps=[all_files("lint_report"), asset_key(corpus, "vanished_sources")],
         description="Findings over all files, worst first, and what only shows across files (duplicates).",
         kinds={"json"},
@@ -134,6 +136,7 @@ def index_assets(config: Config, corpus: str) -> list[dg.AssetsDefinition]:
 
     @dg.asset(
         name="stores_config",
+        freshness_policy=freshness(config),
         deps=[all_files("vector_collection"), asset_key(corpus, "bm25_index")],
         description="The JSON that retrievers load: every corpus with its stores and filter fields.",
         kinds={"json"},

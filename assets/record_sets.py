@@ -10,7 +10,7 @@ from assets.indexes import RemovalConfig
 from assets.partitions import known_sources, remove_sources
 from assets.pointers import Pointers
 from assets.show import markdown_table, table
-from assets.stage_asset import asset_key, pool_of_store
+from assets.stage_asset import asset_key, freshness, pool_of_store
 from resources.bench import resource_key
 from resources.records import RECORD_KINDS, record_bench_of
 from stackroom.config import Config
@@ -80,6 +80,7 @@ def record_set_assets(config: Config, record_set: str) -> list[dg.AssetsDefiniti
 
     @dg.asset(
         name="record_indexes",
+        freshness_policy=freshness(config),
         deps=[all_files("record_collections"), asset_key(corpus, "vanished_sources")],
         description="The keyword index of every document type, over the records of all files.",
         kinds={"bm25"},
@@ -94,6 +95,7 @@ def record_set_assets(config: Config, record_set: str) -> list[dg.AssetsDefiniti
 
     @dg.asset(
         name="records_lint_report",
+        freshness_policy=freshness(config),
         deps=[all_files("record_file"), asset_key(corpus, "vanished_sources")],
         description="Findings over all files, those with the most refused lines first.",
         kinds={"json"},

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 
 import dagster as dg
@@ -49,6 +50,14 @@ def pool_name(config: Config, corpus: str) -> str:
 def pool_of_store(uri: str) -> str:
     """Return the concurrency pool of runs that write to a store."""
     return f"store_{hashlib.sha256(uri.encode()).hexdigest()[:12]}"
+
+
+def freshness(config: Config) -> dg.FreshnessPolicy | None:
+    """Return when what is made of all files of a corpus together counts as stale in the UI."""
+    hours = config.schedules.stale_after_hours
+    if hours is None:
+        return None
+    return dg.FreshnessPolicy.time_window(timedelta(hours=hours), warn_window=timedelta(hours=0.75 * hours))
 
 
 def asset_specs(corpus: str, stages: Sequence[StageAsset]) -> list[dg.AssetSpec]:

@@ -262,8 +262,9 @@ class ScheduleSettings(Section):
     """Cron line of the weekly comparison of stores with artefacts."""
     tidy: str = "30 3 * * *"
     """Cron line of the deletion of what is too old or not needed any more; see `retention`."""
-    stale_after_hours: float | None = Field(default=None, gt=0)
-    """Hours without a refresh after which a corpus counts as stale in the UI; unset means never."""
+    stale_after_hours: float | None = Field(default=168.0, ge=0.1)
+    """Hours after its last refresh when a corpus counts as stale in the UI, which warns from three quarters of that on;
+    `null` means never."""
     timezone: str = "UTC"
     """Time zone of the cron lines, for example ``Europe/Berlin``."""
     corpora: tuple[str, ...] | None = None
