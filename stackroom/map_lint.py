@@ -164,6 +164,8 @@ class MapReport:
     complete: int
     issues: Mapping[str, Sequence[Issue]] = field(default_factory=dict)
     """Sources with findings only."""
+    incomplete: tuple[str, ...] = ()
+    """Sources whose entry is not complete, with findings or without."""
     placeholders: Mapping[str, int] = field(default_factory=dict)
     """Source to the number of heading chains still empty; only those that have any."""
     missing_keys: tuple[str, ...] = ()
@@ -190,6 +192,7 @@ def lint_metadata_map(data: Mapping[str, Any], source_files: Iterable[str] | Non
         files=len(entries),
         complete=sum(_is_complete(entry) for entry in entries.values()),
         issues={key: found for key, found in issues.items() if found},
+        incomplete=tuple(sorted(key for key, entry in entries.items() if not _is_complete(entry))),
         placeholders={key: count for key, entry in sorted(entries.items()) if (count := _placeholders(entry))},
         missing_keys=tuple(source for source in sources or () if source not in covered),
         unknown_keys=() if sources is None else tuple(key for key in sorted(entries) if key not in known),
@@ -219,7 +222,10 @@ def _placeholders(entry: Any) -> int:
 
 def format_metadata_lint_report(report: MapReport) -> str:
     """Return the report of a map in words."""
-    lines = [f"{report.files} files, {report.complete} complete, {report.files - report.complete} need review"]
+    incomplete = set(report.incomplete)
+    remarked = [key for key in sorted(report.issues) if key not in incomplete]
+    remarks = f" ({len(remarked)} of them with remarks)" if remarked else ""
+    lines = [f"{report.files} files: {report.complete} complete{remarks}, {len(incomplete)} need review"]
     if report.missing_keys:
         count = len(report.missing_keys)
         lines += ["", f"Source files without an entry ({count}); storing fails until they have one:"]
@@ -227,10 +233,11 @@ def format_metadata_lint_report(report: MapReport) -> str:
     if report.unknown_keys:
         lines += ["", f"Entries that belong to no source file ({len(report.unknown_keys)}):"]
         lines += [f"  - {key}" for key in report.unknown_keys]
-    if report.issues:
-        lines += ["", "Needs review:"]
-        for key in sorted(report.issues):
-            lines += [f"  {key}", *(f"    - {issue}" for issue in report.issues[key])]
+    for heading, keys in (("Needs review:", report.incomplete), ("Complete, with remarks:", remarked)):
+        lines += ["", heading] if keys else []
+        for key in keys:
+            findings = report.issues.get(key) or ["found, but not with certainty; compare it with the document"]
+            lines += [f"  {key}", *(f"    - {finding}" for finding in findings)]
     if report.placeholders:
         most = max(report.placeholders, key=lambda key: (report.placeholders[key], key))
         total = sum(report.placeholders.values())

@@ -82,11 +82,36 @@ def test_a_whole_map_is_compared_with_the_sources_there_are():
         "sub/b.pdf": ["invalid_year"]
     }
     text = format_metadata_lint_report(report)
-    assert text.splitlines()[0] == "4 files, 1 complete, 3 need review"
+    assert text.splitlines()[0] == "4 files: 1 complete, 3 need review"
     assert "Source files without an entry (3); storing fails until they have one:" in text
     assert "Entries that belong to no source file (2):" in text
     assert "  sub/b.pdf\n    - the year 'x' is not a whole number" in text
     assert "2 heading chains in 1 files are empty (most in a.pdf: 2); filling them is optional" in text
+
+
+def test_every_file_is_counted_once_complete_or_not():
+    complete = {**CLEAN, "_metadata_complete": True}
+    report = lint_metadata_map(
+        {
+            "fine.pdf": {"DEFAULT": complete},
+            "odd.pdf": {"DEFAULT": {**complete, "year": 1492}},
+            "unsure.pdf": {"DEFAULT": CLEAN},
+            "wrong.pdf": {"DEFAULT": {**CLEAN, "year": 1492}},
+        }
+    )
+    assert format_metadata_lint_report(report).splitlines() == [
+        "4 files: 2 complete (1 of them with remarks), 2 need review",
+        "",
+        "Needs review:",
+        "  unsure.pdf",
+        "    - found, but not with certainty; compare it with the document",
+        "  wrong.pdf",
+        f"    - {report.issues['wrong.pdf'][0]}",
+        "",
+        "Complete, with remarks:",
+        "  odd.pdf",
+        f"    - {report.issues['odd.pdf'][0]}",
+    ]
 
 
 def test_without_a_list_of_sources_nothing_is_missing():

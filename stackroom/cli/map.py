@@ -1,10 +1,12 @@
-"""``stackroom map edit|diff|lint|accept|schema``: a person's corrections to what is found in documents.
+"""``stackroom map edit|diff|lint|accept|rename|schema``: a person's corrections to what is found in documents.
 
 Nothing else writes a curated map. What is written reaches the stores with the next ingestion.
 """
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Literal
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -24,7 +26,7 @@ from stackroom.errors import ConfigError, MetadataMapError
 
 if TYPE_CHECKING:
     from stackroom.metadata_map import Conflict, MapProblem
-    from stackroom.metadata_map.editing import Difference
+    from stackroom.metadata_map.differences import Difference
     from stackroom.stages.bench import Bench
     from stackroom.stages.map_view import SourceMap
 
@@ -46,10 +48,13 @@ def edit(
     corpus: CorpusOption = None,
     assignments: Annotated[
         list[str] | None,
-        typer.Option("--set", help="Write FIELD=VALUE without an editor; several authors are parted by ';'."),
+        typer.Option("--set", help="Write FIELD=VALUE without an editor; authors as a JSON list, or parted by ';'."),
     ] = None,
     unset: Annotated[
         list[str] | None, typer.Option("--unset", help="Leave out a field even if one is found (null in the map).")
+    ] = None,
+    forget: Annotated[
+        list[str] | None, typer.Option("--forget", help="Take a field out of the map: what is found holds again.")
     ] = None,
     heading: Annotated[
         str, typer.Option("--heading", help="Heading chain such as 'Methods > Data', instead of the whole document.")
@@ -57,25 +62,14 @@ def edit(
     as_json: JsonOption = False,
 ) -> int:
     """Open the curated map at a file's entry in $EDITOR (filled with what was found), or set fields directly."""
-    from stackroom.metadata_map import load_curated
-    from stackroom.metadata_map.editing import prepare_edit, set_fields
-    from stackroom.stages.map_view import source_map
-
     config: Config = context.obj.load()
     meant = find_source(config, source, corpus)
-    values = read_values(assignments or (), unset or ())
+    values = read_values(
+        assignments or (), unset or (), [one.name for one in config.corpus(meant.corpus).filter_fields]
+    )
     with _bench(config, meant.corpus) as bench:
-        folder, found = bench.settings.corpus.folder, source_map(bench, meant.source_id)
-        if values:
-            set_fields(folder, bench.curated, meant.source_id, values, heading)
-        elif found is None and bench.curated.entry(meant.source_id) is None:
-            raise MetadataMapError(
-                f"{meant.source_id} has not been ingested, so there is nothing to start from; ingest it first, or give "
-                "values with --set"
-            )
-        generated = found.generated if found else {}
-        file, line = prepare_edit(folder, load_curated(folder), meant.source_id, generated)
-    if not values and not as_json and sys.stdin.isatty():
+        file, line = _write(bench, meant.source_id, values, forget or (), heading)
+    if not values and not forget and not as_json and sys.stdin.isatty():
         open_editor(file, line)
     with _bench(config, meant.corpus) as bench:  # reads the map as it is now
         problems = bench.curated.problems
@@ -90,6 +84,29 @@ def edit(
     return EXIT_FILES_FAILED if problems else EXIT_FINE
 
 
+def _write(
+    bench: "Bench", source_id: str, values: Mapping[str, Any], forget: Sequence[str], heading: str
+) -> tuple[Path, int]:
+    """Write what was asked for, or an entry to start from, into the curated map; return its file and line."""
+    from stackroom.metadata_map import load_curated
+    from stackroom.metadata_map.editing import entry_place, forget_fields, prepare_edit, set_fields
+    from stackroom.stages.map_view import source_map
+
+    folder, found = bench.settings.corpus.folder, source_map(bench, source_id)
+    if forget:
+        forget_fields(folder, bench.curated, source_id, forget, heading)
+    if values:
+        set_fields(folder, load_curated(folder), source_id, values, heading)
+    if forget or values:
+        return entry_place(folder, load_curated(folder), source_id)
+    if found is None and bench.curated.entry(source_id) is None:
+        raise MetadataMapError(
+            f"{source_id} has not been ingested, so there is nothing to start from; ingest it first, or give values "
+            "with --set"
+        )
+    return prepare_edit(folder, bench.curated, source_id, found.generated if found else {})
+
+
 @app.command("diff")
 def diff(
     context: typer.Context,
@@ -98,7 +115,7 @@ def diff(
     as_json: JsonOption = False,
 ) -> int:
     """Show where the curated map departs from what is found in the documents."""
-    from stackroom.metadata_map.editing import diff as differences_of
+    from stackroom.metadata_map.differences import diff as differences_of
 
     config: Config = context.obj.load()
     meant = find_source(config, source, corpus) if source is not None else None
@@ -171,6 +188,31 @@ def accept(
     print_conflicts(settled, screen)
     screen.print(f"{count(len(settled), 'conflict')} settled; {take} values are used from the next ingestion on.")
     return EXIT_FINE
+
+
+@app.command("rename")
+def rename(
+    context: typer.Context,
+    old: Annotated[str, typer.Argument(help="The entry as the curated map calls it: path inside the corpus, or name.")],
+    new: Annotated[str, typer.Argument(help=FILE_HELP)],
+    corpus: CorpusOption = None,
+) -> int:
+    """Carry the entry of a file that was renamed or moved over to where it is now."""
+    from stackroom.metadata_map.editing import entry_place, rename_entry
+
+    config: Config = context.obj.load()
+    meant = find_source(config, new, corpus)
+    with _bench(config, meant.corpus) as bench:
+        folder = bench.settings.corpus.folder
+        rename_entry(folder, bench.curated, old, meant.source_id)
+    with _bench(config, meant.corpus) as bench:
+        file, line = entry_place(folder, bench.curated, meant.source_id)
+        problems = bench.curated.problems
+    screen = console()
+    screen.print(safe(f"{file}:{line}"), soft_wrap=True)
+    screen.print(f"`{program()} ingest {meant.corpus}` brings the entry into the stores.", soft_wrap=True)
+    warn_of_problems(problems)
+    return EXIT_FILES_FAILED if problems else EXIT_FINE
 
 
 @app.command("schema")

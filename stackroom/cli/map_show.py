@@ -11,7 +11,7 @@ from stackroom.cli.output import name_column, print_warning, program, safe
 
 if TYPE_CHECKING:
     from stackroom.metadata_map import Conflict, MapProblem
-    from stackroom.metadata_map.editing import Difference
+    from stackroom.metadata_map.differences import Difference
     from stackroom.stages.map_view import MapLint
 
 COLOURS = {"corrected": "green", "added": "green", "removed": "yellow", "conflict": "red"}
@@ -76,6 +76,7 @@ def lint_json(corpus: str, found: "MapLint") -> dict[str, Any]:
         "corpus": corpus,
         "files": report.files,
         "complete": report.complete,
+        "incomplete": list(report.incomplete),
         "issues": [
             {"source_id": source, "code": issue.code, "message": str(issue)}
             for source, issues in report.issues.items()

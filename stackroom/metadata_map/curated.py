@@ -7,8 +7,9 @@ line and remedy, and what it last said when it could be used goes on serving.
 
 import json
 import os
+import shlex
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -41,10 +42,15 @@ class CuratedMap:
 
     def entry(self, source: str) -> Entry | None:
         """Return what the map says of a source: under its id, else under its base name; None when it says nothing."""
-        exact = self.entries.get(normalize_text(source))
-        return self.entries.get(normalize_text(PurePosixPath(source).name)) if exact is None else exact
+        key = self.key(source)
+        return None if key is None else self.entries[key]
 
-    def for_sources(self, sources: Iterable[str]) -> "CuratedMap":
+    def key(self, source: str) -> str | None:
+        """Return the key under which the map speaks of a source: its id, or its base name; None for neither."""
+        keys = (normalize_text(source), normalize_text(PurePosixPath(source).name))
+        return next((key for key in keys if key in self.entries), None)
+
+    def for_sources(self, sources: Iterable[str], renamed: Mapping[str, Sequence[str]] | None = None) -> "CuratedMap":
         """Return the map as it holds for the sources there are.
 
         A base name counts only where one source has it: otherwise it is left out, and so listed as a problem. Keys
@@ -52,6 +58,7 @@ class CuratedMap:
 
         Args:
             sources: all source ids of the corpus.
+            renamed: keys whose file is gone, with the sources that now have its content.
         """
         ids = {normalize_text(source) for source in sources}
         names = Counter(PurePosixPath(source).name for source in ids)
@@ -61,12 +68,20 @@ class CuratedMap:
         problems = [
             self._problem(key, parsed, "is the name of several files", "give the path of each") for key in ambiguous
         ]
-        problems += [
-            self._problem(key, parsed, "is no file of this corpus", "correct or remove the entry") for key in unknown
-        ]
+        problems += [self._problem(key, parsed, *self._lost(key, (renamed or {}).get(key, ()))) for key in unknown]
         kept = {key: entry for key, entry in self.entries.items() if key not in ambiguous}
         ordered = sorted(problems, key=lambda problem: (problem.file, problem.message))
         return CuratedMap(kept, self.files, (*self.problems, *ordered))
+
+    def _lost(self, key: str, places: Sequence[str]) -> tuple[str, str]:
+        """Return what is wrong with an entry without a file, and what to do; ``places`` have the file's content."""
+        if not places:
+            return "is no file of this corpus", "correct or remove the entry"
+        what = f"is no file of this corpus any more; what it held is now in {', '.join(map(repr, places[:3]))}"
+        if self.entry(places[0]) is not None:
+            return f"{what}, which has an entry of its own", "remove the entry of the old name"
+        command = f"stackroom map rename {shlex.quote(key)} {shlex.quote(places[0])}"
+        return f"{what}, for which the entry does not count", f"`{command}` carries it over"
 
     def _problem(self, key: str, parsed: Mapping[Path, ParsedJson | MapProblem], what: str, remedy: str) -> MapProblem:
         file = self.files[key]

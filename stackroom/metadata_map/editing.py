@@ -1,8 +1,8 @@
-"""What ``stackroom map edit|diff|accept`` do: the only functions that write a curated map, and only when asked."""
+"""What ``stackroom map edit|accept|rename`` do: the only functions that write a curated map, and only when asked."""
 
+import difflib
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
@@ -18,50 +18,6 @@ EDITABLE = ("title", "authors", "year", "journal", "doi", "keywords")
 """Fields offered for editing even when nothing was found for them."""
 
 
-@dataclass(frozen=True)
-class Difference:
-    """A field whose curated value is not the generated one."""
-
-    source_id: str
-    chain: str
-    key: str
-    generated: Any
-    curated: Any
-    state: Literal["corrected", "added", "removed", "conflict"]
-
-
-def diff(
-    source_id: str, generated: Entry, curated: Entry | None, conflicts: Sequence[Conflict] = ()
-) -> list[Difference]:
-    """Return where the curated map departs from what is found in the file.
-
-    Args:
-        source_id: of the source.
-        generated: generated entry.
-        curated: curated entry.
-        conflicts: of the last merge.
-    """
-    by_chain = {normal_chain(chain): fields for chain, fields in generated.items() if chain != DEFAULT}
-    open_conflicts = {(normal_chain(conflict.chain), conflict.key) for conflict in conflicts}
-    rows = []
-    for chain, fields in (curated or {}).items():
-        found = generated.get(DEFAULT, {}) if chain == DEFAULT else by_chain.get(normal_chain(chain), {})
-        for key, value in fields.items():
-            if key == ACCEPTED or value == found.get(key):
-                continue
-            state = _state(value, found.get(key), (normal_chain(chain), key) in open_conflicts)
-            rows.append(Difference(source_id, chain, key, found.get(key), value, state))
-    return rows
-
-
-def _state(curated: Any, generated: Any, conflict: bool) -> Literal["corrected", "added", "removed", "conflict"]:
-    if conflict:
-        return "conflict"
-    if curated is None:
-        return "removed"
-    return "added" if generated is None else "corrected"
-
-
 def prepare_edit(folder: Path, curated: CuratedMap, source_id: str, generated: Entry) -> tuple[Path, int]:
     """Make sure that a source has an entry in the curated map, and return the file and line where to edit it.
 
@@ -74,24 +30,26 @@ def prepare_edit(folder: Path, curated: CuratedMap, source_id: str, generated: E
     Raises:
         MetadataMapError: the map file cannot be parsed; it is not touched.
     """
-    key = key_in_map(curated, source_id)
-    if key is None:
+    if curated.key(source_id) is None:
         found = generated.get(DEFAULT, {})
         fields = {name: found.get(name, [] if name in ("authors", "keywords") else None) for name in EDITABLE}
         set_fields(folder, curated, source_id, {name: value for name, value in fields.items() if value is not None})
-        key = source_id
+    return entry_place(folder, curated, source_id)
+
+
+def entry_place(folder: Path, curated: CuratedMap, source_id: str) -> tuple[Path, int]:
+    """Return the map file that speaks of a source, or would, and the line of its entry (1 where there is none).
+
+    Args:
+        folder: the corpus folder.
+        curated: its curated map, as read before or after the entry was written.
+        source_id: of the source.
+    """
+    key = curated.key(source_id) or source_id
     file = curated.files.get(normalize_text(key), folder / CURATED_NAME)
     parsed = parse_json_file(file)
     line = None if isinstance(parsed, MapProblem) else parsed.line(key) or parsed.line(PurePosixPath(key).name)
     return file, line or 1
-
-
-def key_in_map(curated: CuratedMap, source_id: str) -> str | None:
-    """Return the key under which a curated map speaks of a source: its id, or its base name; None for neither."""
-    for key in (normalize_text(source_id), normalize_text(PurePosixPath(source_id).name)):
-        if key in curated.entries:
-            return key
-    return None
 
 
 def set_fields(
@@ -138,12 +96,12 @@ def set_many(folder: Path, curated: CuratedMap, values: Mapping[str, Mapping[str
     by_file: dict[Path, list[str]] = {}
     for source, fields in values.items():
         _check(source, fields)
-        known = key_in_map(curated, source)
+        known = curated.key(source)
         by_file.setdefault(folder / CURATED_NAME if known is None else curated.files[known], []).append(source)
     for file, sources in by_file.items():
         data = _read(file)
         for source in sources:
-            key = _key_in_file(data, file, folder, key_in_map(curated, source) or source)
+            key = _key_in_file(data, file, folder, curated.key(source) or source)
             entry = data.setdefault(key, {})
             entry[DEFAULT] = {**entry.get(DEFAULT, {}), **values[source]}
         _write(file, data)
@@ -180,17 +138,98 @@ def accept(
             if take == "curated":
                 fields[ACCEPTED] = {**fields.get(ACCEPTED, {}), conflict.key: conflict.generated_now}
             else:
-                fields.pop(conflict.key, None)
-                fields.get(ACCEPTED, {}).pop(conflict.key, None)
+                _forget(entry, written.get(chain, conflict.chain), conflict.key)
 
     return _rewrite(folder, curated, source_id, change)
 
 
+def forget_fields(
+    folder: Path, curated: CuratedMap, source_id: str, fields: Iterable[str], chain: str = DEFAULT
+) -> Path:
+    """Take curated values of a source out of the map, so that what is found in the document holds again.
+
+    Args:
+        folder: the corpus folder.
+        curated: its curated map as read.
+        source_id: of the source.
+        fields: names; those that the map does not mention are passed over.
+        chain: heading chain, or ``DEFAULT``.
+
+    Raises:
+        MetadataMapError: the file cannot be parsed; it is not touched.
+    """
+    if curated.key(source_id) is None:
+        return folder / CURATED_NAME
+
+    def change(data: dict[str, Any], key: str) -> None:
+        for field in fields:
+            _forget(data.get(key, {}), chain, field)
+
+    return _rewrite(folder, curated, source_id, change)
+
+
+def rename_entry(folder: Path, curated: CuratedMap, old: str, new: str) -> Path:
+    """Carry an entry over to another file, for instance because the file was renamed; its place in the map stays.
+
+    Args:
+        folder: the corpus folder.
+        curated: its curated map as read.
+        old: key of the entry.
+        new: source id of the file it is for.
+
+    Returns:
+        The map file that now speaks of ``new``: the same as before, or that of the corpus folder if ``new`` is not
+        below the folder of that file.
+
+    Raises:
+        MetadataMapError: there is no such entry, the file has one already, or a map cannot be parsed; nothing is
+            written.
+    """
+    key = normalize_text(old)
+    if key not in curated.entries:
+        close = difflib.get_close_matches(key, curated.entries, n=1)
+        hint = f"did you mean {close[0]!r}?" if close else "`stackroom map lint` lists entries without a file"
+        raise MetadataMapError(f"the curated map has no entry {old!r}; {hint}")
+    own = curated.key(new)
+    if own is not None:
+        where = curated.files[own]
+        raise MetadataMapError(f"{new} has an entry of its own in {where}; put the two together there by hand")
+    file = curated.files[key]
+    data = _read(file)
+    written = _key_in_file(data, file, folder, key)
+    target = file if (folder / new).is_relative_to(file.parent) else folder / CURATED_NAME
+    if target == file:
+        renamed = (folder / new).relative_to(file.parent).as_posix()
+        _write(file, {renamed if name == written else name: entry for name, entry in data.items()})
+    else:  # first written in the new place, then removed from the old: a crash loses nothing
+        _write(target, {**_read(target), new: data.pop(written)})
+        _write(file, data)
+    return target
+
+
+def _forget(entry: dict[str, Any], chain: str, field: str) -> None:
+    """Take a field out of an entry, and with the last one its chain."""
+    fields = entry.get(chain)
+    if not fields:  # an empty chain is a place that somebody means to fill
+        return
+    fields.pop(field, None)
+    accepted = fields.get(ACCEPTED)
+    if isinstance(accepted, dict):
+        accepted.pop(field, None)
+        if not accepted:
+            del fields[ACCEPTED]
+    if not fields:
+        del entry[chain]
+
+
 def _rewrite(folder: Path, curated: CuratedMap, source_id: str, change: Any) -> Path:
-    known = key_in_map(curated, source_id)
+    known = curated.key(source_id)
     file = folder / CURATED_NAME if known is None else curated.files[known]
     data = _read(file)
-    change(data, _key_in_file(data, file, folder, known or source_id))
+    key = _key_in_file(data, file, folder, known or source_id)
+    change(data, key)
+    if data.get(key) == {}:  # nothing is said of the source any more
+        del data[key]
     _write(file, data)
     return file
 

@@ -21,6 +21,7 @@ from stackroom.embedding.tokenizer import Tokenizer, open_tokenizer
 from stackroom.errors import ConfigError
 from stackroom.ledger import Ledger
 from stackroom.metadata_map import CuratedMap, load_curated
+from stackroom.metadata_map.renamed import find_renamed
 from stackroom.sources import Scan, scan_folder
 from stackroom.state import StateFolder
 from stackroom.stores.base import CollectionSpec, VectorStore, open_store
@@ -194,7 +195,15 @@ class Bench:
     def curated(self) -> CuratedMap:
         """The curated metadata map beside the documents; of a file that cannot be read, what it last said."""
         curated = load_curated(self.settings.corpus.folder, self.artefacts.root / "curated-last-good.json")
-        return curated.for_sources(file.source_id for file in self.scan.files) if curated.entries else curated
+        if not curated.entries:
+            return curated
+        renamed = find_renamed(self.curated_contents, curated, self.scan.files)
+        return curated.for_sources((file.source_id for file in self.scan.files), renamed)
+
+    @property
+    def curated_contents(self) -> Path:
+        """Where it is noted what the files held that the curated map speaks of."""
+        return self.artefacts.root / "curated-contents.json"
 
     @cached_property
     def doi_resolver(self) -> Resolver | None:

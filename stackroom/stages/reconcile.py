@@ -3,6 +3,7 @@
 import time
 from collections.abc import Collection
 
+from stackroom.metadata_map.renamed import remember_contents
 from stackroom.plan import Plan, plan, still_written, young_files
 from stackroom.stages import metadata_map
 from stackroom.stages.bench import Bench
@@ -38,6 +39,8 @@ def plan_corpus(
     young = young_files(bench.scan.files, time.time(), settle_seconds) if settle_seconds else {}
     settling = still_written(young, bench.ledger.swap_young(bench.name, young)) if settle_seconds else frozenset()
     hashes = bench.ledger.observe(bench.name, bench.scan, leave=settling)
+    if bench.curated.entries:
+        remember_contents(bench.curated_contents, bench.curated, hashes, bench.scan.files)
     settings = settings_digest(bench)
     known = bench.ledger.sources(bench.name)
     return plan(

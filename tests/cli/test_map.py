@@ -1,6 +1,7 @@
 """`stackroom map`: a person's corrections are written, compared, checked and settled."""
 
 import json
+import os
 from pathlib import Path
 
 import jsonschema
@@ -77,6 +78,59 @@ def test_a_wrong_value_or_an_unknown_file_is_refused_and_nothing_is_written(proj
         assert main(["map", "edit", *arguments]) == 1
         assert words in capsys.readouterr().err
     assert not (project.folder / "docs" / MAP).exists()
+
+
+def test_a_misspelt_field_and_a_broken_list_are_refused(project, capsys):
+    project.add_file("a.md")
+    for arguments, words in (
+        (["--set", "autors=A B"], "--set 'autors': did you mean 'authors'?"),
+        (["--set", "Year=2004"], "--set 'Year': did you mean 'year'?"),
+        (["--unset", "jurnal"], "--unset 'jurnal': did you mean 'journal'?"),
+        (["--set", 'authors=["A B", C]'], "not a JSON list"),
+        (["--set", 'authors=["A B", 3]'], "only texts may stand in the list"),
+    ):
+        assert main(["map", "edit", "a.md", *arguments]) == 1
+        assert words in " ".join(capsys.readouterr().err.split())
+    assert not (project.folder / "docs" / MAP).exists()
+
+
+def test_a_value_is_forgotten_and_what_is_found_holds_again(own_copy, capsys):
+    main(["map", "edit", "otter.md", "--set", 'authors=["Ana Ruiz", "Ben; Ito"]', "--set", "year=2001"])
+    assert curated(own_copy)["otter.md"]["DEFAULT"]["authors"] == ["Ana Ruiz", "Ben; Ito"]
+    assert main(["map", "edit", "otter.md", "--forget", "year", "--forget", "authors"]) == 0
+    assert curated(own_copy) == {}
+    assert answer_of(capsys, "diff")[1]["differences"] == []
+    assert oct((own_copy.folder / MAP).stat().st_mode & 0o044) == oct(0o044 & ~current_umask())
+
+
+def current_umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def test_the_entry_of_a_renamed_file_is_missed_and_carried_over(own_copy, capsys):
+    """A person's values must not get lost because somebody tidied the folder."""
+    main(["map", "edit", "otter.md", "--set", "title=On otters"])
+    own_copy.ingest()
+    (own_copy.folder / "otter.md").rename(own_copy.folder / "birds" / "the otter.md")
+    for _ in range(2):  # before the next ingestion, and after it, when nothing else remembers the old name
+        code, answer = answer_of(capsys, "lint")
+        (problem,) = answer["corpora"][0]["problems"]
+        assert (code, problem["line"]) == (2, 2)
+        assert problem["message"] == (
+            "'otter.md' is no file of this corpus any more; what it held is now in 'birds/the otter.md', for which the "
+            "entry does not count"
+        )
+        assert problem["remedy"] == "`stackroom map rename otter.md 'birds/the otter.md'` carries it over"
+        own_copy.ingest()
+    assert main(["map", "rename", "otter.md", "birds/the otter.md"]) == 0
+    assert f"{own_copy.folder / MAP}:2" in capsys.readouterr().out
+    assert curated(own_copy) == {"birds/the otter.md": {"DEFAULT": {"title": "On otters"}}}
+    assert answer_of(capsys, "lint")[1]["corpora"][0]["problems"] == []
+    assert own_copy.ingest() == ("birds/the otter.md",)
+    assert main(["map", "rename", "otter.md", "engine.md"]) == 1
+    assert "has no entry 'otter.md'" in capsys.readouterr().err
 
 
 def test_differences_are_listed_by_field(own_copy, capsys):

@@ -7,7 +7,8 @@ import pytest
 
 from stackroom.errors import MetadataMapError
 from stackroom.metadata_map import Conflict, load_curated, merge
-from stackroom.metadata_map.editing import accept, diff, prepare_edit, set_fields, set_many
+from stackroom.metadata_map.differences import diff
+from stackroom.metadata_map.editing import accept, forget_fields, prepare_edit, rename_entry, set_fields, set_many
 from stackroom.metadata_map.schema import json_schema
 
 GENERATED = {"DEFAULT": {"title": "Machine", "authors": ["A"], "doi": "10.5555/a"}, "Methods": {}}
@@ -90,3 +91,45 @@ def test_the_schema_accepts_what_is_right_and_marks_what_is_wrong():
     assert list(validator.iter_errors(right)) == []
     for wrong in ({"year": "2001"}, {"authors": "A"}, {"doi": "abc"}, {"lab": {"a": 1}}, {"keywords": [1]}):
         assert list(validator.iter_errors({"a.pdf": {"DEFAULT": wrong}})), wrong
+
+
+def test_forgetting_the_last_value_leaves_nothing_of_the_entry(tmp_path):
+    path = tmp_path / "metadata-map.json"
+    entry = {"DEFAULT": {"year": 2001, "_accepted": {"year": 2000}}, "X": {"lab": "y"}, "To fill": {}}
+    path.write_text(json.dumps({"a.pdf": entry, "b.pdf": {"DEFAULT": {"year": 1}}}))
+    for chain, fields, left in (
+        ("X", ["lab", "unknown"], {"DEFAULT": entry["DEFAULT"], "To fill": {}}),
+        ("DEFAULT", ["year"], {"To fill": {}}),
+    ):
+        forget_fields(tmp_path, load_curated(tmp_path), "a.pdf", fields, chain)
+        assert read(tmp_path) == {"a.pdf": left, "b.pdf": {"DEFAULT": {"year": 1}}}
+    forget_fields(tmp_path, load_curated(tmp_path), "b.pdf", ["year"])
+    assert read(tmp_path) == {"a.pdf": {"To fill": {}}}
+    path.unlink()
+    forget_fields(tmp_path, load_curated(tmp_path), "c.pdf", ["year"])
+    assert not path.exists()
+
+
+def test_taking_what_was_found_leaves_no_empty_entry(tmp_path):
+    set_fields(tmp_path, load_curated(tmp_path), "a.pdf", {"title": "Person"})
+    accept(tmp_path, load_curated(tmp_path), "a.pdf", [Conflict("DEFAULT", "title", "1", "2", "Person")], "generated")
+    assert read(tmp_path) == {}
+
+
+def test_an_entry_is_carried_over_to_another_file(tmp_path):
+    (tmp_path / "sub").mkdir()
+    root, sub = tmp_path / "metadata-map.json", tmp_path / "sub" / "metadata-map.json"
+    root.write_text('{"$schema": "s", "a.pdf": {"DEFAULT": {"year": 1}}, "z.pdf": {"DEFAULT": {"year": 2}}}')
+    sub.write_text('{"b.pdf": {"DEFAULT": {"year": 3}}, "c.pdf": {"DEFAULT": {"year": 4}}}')
+    assert rename_entry(tmp_path, load_curated(tmp_path), "a.pdf", "sub/new.pdf") == root
+    assert list(read(tmp_path).items())[1] == ("sub/new.pdf", {"DEFAULT": {"year": 1}})
+    assert rename_entry(tmp_path, load_curated(tmp_path), "sub/b.pdf", "sub/d.pdf") == sub
+    assert list(read(tmp_path / "sub")) == ["d.pdf", "c.pdf"]
+    assert rename_entry(tmp_path, load_curated(tmp_path), "sub/c.pdf", "up.pdf") == root
+    assert (read(tmp_path)["up.pdf"], list(read(tmp_path / "sub"))) == ({"DEFAULT": {"year": 4}}, ["d.pdf"])
+    before = root.read_bytes()
+    with pytest.raises(MetadataMapError, match=r"no entry 'zz.pdf'; did you mean 'z.pdf'"):
+        rename_entry(tmp_path, load_curated(tmp_path), "zz.pdf", "y.pdf")
+    with pytest.raises(MetadataMapError, match=r"z\.pdf has an entry of its own in .*metadata-map\.json"):
+        rename_entry(tmp_path, load_curated(tmp_path), "up.pdf", "z.pdf")
+    assert root.read_bytes() == before
