@@ -20,10 +20,11 @@ from assets.pointers import Pointers
 from assets.stage_asset import StageAsset, asset_specs, check_specs, pool_name
 from resources.bench import KINDS, bench_of, resource_key
 from stackroom.config import Config
-from stackroom.errors import StackroomError
+from stackroom.errors import ConversionError, StackroomError, StoreError
 from stackroom.identity import source_of_partition
 from stackroom.ledger import Verdict
 from stackroom.outcome import Failed, Outcome, ReasonCode
+from stackroom.space import why_not_writable
 from stackroom.stages import chunks
 from stackroom.stages.bench import Bench, FileWork
 from stackroom.stages.order import BY_NAME
@@ -107,6 +108,9 @@ def run_files(
     whole = {stage.name for stage in stages} >= BY_NAME.keys()
 
     def prepare(source_id: str) -> Outcomes:
+        unwritable = why_not_writable(bench.settings.state.root)
+        if unwritable is not None and stages:
+            return {stages[0].name: Failed(ReasonCode.CANNOT_WRITE, unwritable, retryable=True)}
         if whole:
             bench.ledger.begin(bench.name, source_id)
         return run_stages(FileWork(bench, source_id, force), first, {})
@@ -159,19 +163,31 @@ def run_stages(work: FileWork, stages: Sequence[StageAsset], outcomes: Outcomes)
 def _attempt(work: FileWork, stage: StageAsset) -> Outcome:
     outcome: Outcome = Failed(ReasonCode.INTERNAL_ERROR, "not run")
     for _ in range(TRANSIENT_ATTEMPTS):
-        try:
-            outcome = stage.stage.run(work)
-        except StackroomError as error:
-            return Failed(ReasonCode.INTERNAL_ERROR, str(error), {"error": type(error).__name__})
-        except OSError as error:
-            # Disk full, folder read-only: not the file's fault, so it stays pending.
-            return Failed(ReasonCode.STORE_UNAVAILABLE, f"cannot write or read: {error}", retryable=True)
-        except Exception as error:  # noqa: BLE001 - one file's defect must not cost the others; all evidence is kept
-            evidence = {"type": type(error).__name__, "traceback": traceback.format_exc()}
-            return Failed(ReasonCode.INTERNAL_ERROR, f"{type(error).__name__}: {error}", evidence)
-        if not (isinstance(outcome, Failed) and outcome.retryable):
+        outcome = _run_stage(work, stage)
+        if not isinstance(outcome, Failed):
+            return outcome
+        unwritable = why_not_writable(work.bench.settings.state.root)
+        if unwritable is not None:  # whatever else was said, this is why: in a worker, a cache, an embedded store
+            return Failed(ReasonCode.CANNOT_WRITE, unwritable, {"first": outcome.message}, retryable=True)
+        if not outcome.retryable:
             return outcome
     return outcome
+
+
+def _run_stage(work: FileWork, stage: StageAsset) -> Outcome:
+    """Run a stage; what it raises becomes a failure, retryable if it is not the file's fault."""
+    try:
+        return stage.stage.run(work)
+    except StoreError as error:
+        return Failed(ReasonCode.STORE_UNAVAILABLE, str(error), {"error": type(error).__name__}, retryable=True)
+    except StackroomError as error:
+        outside = isinstance(error, ConversionError)  # no worker process can be started
+        return Failed(ReasonCode.INTERNAL_ERROR, str(error), {"error": type(error).__name__}, retryable=outside)
+    except OSError as error:
+        return Failed(ReasonCode.CANNOT_WRITE, f"cannot write or read: {error}", retryable=True)
+    except Exception as error:  # noqa: BLE001 - one file's defect must not cost the others; all evidence is kept
+        evidence = {"type": type(error).__name__, "traceback": traceback.format_exc()}
+        return Failed(ReasonCode.INTERNAL_ERROR, f"{type(error).__name__}: {error}", evidence)
 
 
 def stage_events(

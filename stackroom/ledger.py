@@ -247,7 +247,7 @@ class Ledger:
         with translated(self.path):
             connection = getattr(self._local, "connection", None)
             if connection is None:
-                connection = connect(self.path, _SCHEMA, _WAIT_SECONDS)
+                connection = connect(self.path, _SCHEMA, _WAIT_SECONDS, isolation_level="DEFERRED")
                 connection.row_factory = sqlite3.Row
                 self._local.connection = connection
             with connection:

@@ -26,6 +26,7 @@ class ReasonCode(StrEnum):
     NO_TEXT = "no_text"
     MISSING_INPUT = "missing_input"
     STORE_UNAVAILABLE = "store_unavailable"
+    CANNOT_WRITE = "cannot_write"
     INTERNAL_ERROR = "internal_error"
 
 
@@ -44,6 +45,7 @@ REMEDIES: Mapping[ReasonCode, str] = {
     ReasonCode.NO_TEXT: "the file holds no text that could be read, not even by OCR; exclude it or replace it",
     ReasonCode.MISSING_INPUT: "materialize the upstream assets of this file first",
     ReasonCode.STORE_UNAVAILABLE: "check that the store is running and reachable, then retry",
+    ReasonCode.CANNOT_WRITE: "free disk space or make the folder writable, then ingest again; nothing is lost",
     ReasonCode.INTERNAL_ERROR: "this is a defect of Stackroom; the evidence holds the traceback",
 }
 

@@ -4,6 +4,7 @@ Ingestion runs in a process of its own because it needs Dagster, which the libra
 session of its own, so that one Ctrl-C reaches it exactly once (from here) and not also from the terminal.
 """
 
+import contextlib
 import ctypes
 import os
 import signal
@@ -85,7 +86,8 @@ class Child:
         for pipe in (self._process.stdout, self._process.stderr):
             if pipe is not None:
                 pipe.close()
-        self._log.close()
+        with contextlib.suppress(OSError):
+            self._log.close()
         for number, handler in self._previous.items():
             signal.signal(number, handler)  # type: ignore[arg-type]
 
@@ -120,8 +122,9 @@ class Child:
     def _note(self, line: str) -> None:
         line = line if line.endswith("\n") else f"{line}\n"
         self._tail.append(line)
-        self._log.write(line)
-        self._log.flush()
+        with contextlib.suppress(OSError):  # the disk is full: the process must be heard to its end all the same
+            self._log.write(line)
+            self._log.flush()
 
 
 def _exit_in_words(code: int) -> str:

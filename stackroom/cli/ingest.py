@@ -25,7 +25,7 @@ from stackroom.cli.output import (
     safe,
 )
 from stackroom.cli.progress import Display, display
-from stackroom.cli.project import Options, check_code_location, process_environment
+from stackroom.cli.project import Options, check_code_location, check_writable, process_environment
 from stackroom.config import Config
 from stackroom.errors import ConfigError
 from stackroom.outcome import REMEDIES, ReasonCode
@@ -75,6 +75,7 @@ def ingest(
     options: Options = context.obj
     config = options.load()
     check_code_location(config)
+    check_writable(config)
     known = set(config.corpora)
     if source is not None:
         if corpus is not None:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stackroom.config import CONFIG_FILE, STATE_VARIABLE, Config, load_config
-from stackroom.errors import ConfigError
+from stackroom.errors import ConfigError, StoreError
+from stackroom.space import why_not_writable
 
 DEFAULTS = {
     # No library may fetch anything by itself; a model is used only if it is on disk.
@@ -73,6 +74,17 @@ def process_environment(config: Config, environment: Mapping[str, str] | None = 
         "DAGSTER_HOME": str(config.project_folder),
         STATE_VARIABLE: str(config.state_folder),
     }
+
+
+def check_writable(config: Config) -> None:
+    """Make sure that the state folder can be written.
+
+    Raises:
+        StoreError: it cannot; the message says why, and what to do.
+    """
+    unwritable = why_not_writable(config.state_folder)
+    if unwritable is not None:
+        raise StoreError(unwritable)
 
 
 def check_code_location(config: Config) -> None:

@@ -22,7 +22,7 @@ from stackroom.cli.output import (
     program,
     safe,
 )
-from stackroom.cli.project import Options, check_code_location
+from stackroom.cli.project import Options, check_code_location, check_writable
 from stackroom.cli.search import parse_filter, ranks_in_words
 from stackroom.config import Config
 from stackroom.errors import ConfigError
@@ -55,6 +55,7 @@ def ingest(
     options: Options = context.obj
     config = options.load()
     check_code_location(config)
+    check_writable(config)
     chosen = {
         "--force": force,
         "--retry": retry,
