@@ -20,6 +20,7 @@ FIRST_YEAR = 1800
 YEARS_AHEAD = 2
 """A year up to next year + 1 is plausible: volumes are dated ahead."""
 MAX_URL_KEYS = 5
+_UNSURE = "found, but not with certainty; compare it with the document"
 _DIGITS = re.compile(r"\d{4}")
 _FALLBACK_TITLES = frozenset({"untitled", "untitled document", "no title", "unknown"})
 
@@ -236,7 +237,7 @@ def format_metadata_lint_report(report: MapReport) -> str:
     for heading, keys in (("Needs review:", report.incomplete), ("Complete, with remarks:", remarked)):
         lines += ["", heading] if keys else []
         for key in keys:
-            findings = report.issues.get(key) or ["found, but not with certainty; compare it with the document"]
+            findings: Sequence[str] = report.issues.get(key) or [_UNSURE]
             lines += [f"  {key}", *(f"    - {finding}" for finding in findings)]
     if report.placeholders:
         most = max(report.placeholders, key=lambda key: (report.placeholders[key], key))
