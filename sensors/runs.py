@@ -4,20 +4,17 @@ import dagster as dg
 
 from assets.in_flight import RANGE_END_TAG, RANGE_START_TAG
 from assets.partitions import CORPUS_TAG
-from stackroom.config import Config
+from sensors.looks import RELOAD, Seen
 from stackroom.identity import partition_key
-from stackroom.plan import Plan, runs_for
+from stackroom.plan import runs_for
 
 
-def requests_for(
-    config: Config, corpus: str, planned: Plan, ordered: list[str], *, refresh: bool
-) -> list[dg.RunRequest]:
+def requests_for(corpus: str, seen: Seen, ordered: list[str], *, refresh: bool) -> list[dg.RunRequest]:
     """Return one ranged run per stretch of neighbouring files to process, and one to refresh the corpus-wide assets.
 
     Args:
-        config: settings.
         corpus: corpus name.
-        planned: what to do.
+        seen: what there is to do.
         ordered: all sources with partitions, in the order Dagster knows them.
         refresh: whether to request the refresh of index, lint report and stores JSON.
     """
@@ -26,15 +23,16 @@ def requests_for(
             job_name=f"ingest_{corpus}",
             tags={RANGE_START_TAG: partition_key(first), RANGE_END_TAG: partition_key(last), CORPUS_TAG: corpus},
         )
-        for first, last in runs_for(planned, ordered, config.schedules.partitions_per_run)
+        for first, last in runs_for(seen.plan, ordered, seen.settings.schedules.partitions_per_run)
     ]
     if refresh:
         requests.append(dg.RunRequest(job_name=f"refresh_{corpus}", tags={CORPUS_TAG: corpus}))
     return requests
 
 
-def why_nothing(planned: Plan) -> str:
+def why_nothing(seen: Seen) -> str:
     """Return what the tick says when there is nothing to request."""
+    planned = seen.plan
     if planned.refused:
         return planned.refused
     said = [f"{planned.unchanged} files unchanged"]
@@ -42,4 +40,6 @@ def why_nothing(planned: Plan) -> str:
         said.append(f"{len(planned.held_back)} quarantined and not tried again before they or the settings change")
     if planned.settling:
         said.append(f"{len(planned.settling)} still being written and left for the next look")
+    if seen.outdated:
+        said.append(RELOAD)
     return "; ".join(said)

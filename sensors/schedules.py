@@ -4,10 +4,9 @@ import dagster as dg
 
 from assets.in_flight import busy_sources
 from assets.partitions import add_sources, known_sources
-from sensors.looks import Look, looks
+from sensors.looks import CANNOT_LOOK, Look, looks, why_not
 from sensors.runs import requests_for, why_nothing
 from stackroom.config import Config
-from stackroom.errors import RecordError, SourceError
 
 
 def nightly_schedules(config: Config) -> list[dg.ScheduleDefinition]:
@@ -37,12 +36,12 @@ def _ingestion(config: Config, corpus: str, look: Look) -> dg.ScheduleDefinition
     def nightly(context: dg.ScheduleEvaluationContext) -> list[dg.RunRequest] | dg.SkipReason:
         instance = context.instance
         try:
-            planned = look(busy_sources(instance, corpus)).plan
-        except (SourceError, RecordError) as error:
-            return dg.SkipReason(f"the folder cannot be read, so nothing was changed: {error}")
-        add_sources(instance, corpus, list(planned.process))
-        requests = requests_for(config, corpus, planned, known_sources(instance, corpus), refresh=False)
-        return requests or dg.SkipReason(why_nothing(planned))
+            seen = look(busy_sources(instance, corpus))
+        except CANNOT_LOOK as error:
+            return dg.SkipReason(why_not(error))
+        add_sources(instance, corpus, list(seen.plan.process))
+        requests = requests_for(corpus, seen, known_sources(instance, corpus), refresh=False)
+        return requests or dg.SkipReason(why_nothing(seen))
 
     return nightly
 

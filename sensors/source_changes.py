@@ -7,10 +7,9 @@ import dagster as dg
 
 from assets.in_flight import busy_sources, runs_of
 from assets.partitions import add_sources, known_sources
-from sensors.looks import Look, looks
+from sensors.looks import CANNOT_LOOK, Look, looks, why_not
 from sensors.runs import requests_for, why_nothing
 from stackroom.config import Config
-from stackroom.errors import RecordError, SourceError
 
 
 def source_sensors(config: Config, jobs: Mapping[str, Sequence[Any]]) -> list[dg.SensorDefinition]:
@@ -20,7 +19,7 @@ def source_sensors(config: Config, jobs: Mapping[str, Sequence[Any]]) -> list[dg
         config: settings.
         jobs: the jobs of each of them that a sensor may request.
     """
-    look_at = looks(config, config.schedules.settle_seconds)
+    look_at = looks(config, settle=True)
     return [_source_sensor(config, corpus, jobs[corpus], look) for corpus, look in look_at.items()]
 
 
@@ -37,16 +36,16 @@ def _source_sensor(config: Config, corpus: str, jobs: Sequence[Any], look: Look)
         busy = busy_sources(instance, corpus)
         try:
             seen = look(busy)
-        except (SourceError, RecordError) as error:
-            return dg.SkipReason(f"the folder cannot be read, so nothing was changed: {error}")
+        except CANNOT_LOOK as error:
+            return dg.SkipReason(why_not(error))
         planned = seen.plan
         add_sources(instance, corpus, list(planned.process))
         behind = bool(planned.delete) or seen.behind
         # Runs end with a refresh of their own, and one that is queued or running already is enough.
         refresh = behind and not planned.process and not runs_of(instance, corpus)
-        requests = requests_for(config, corpus, planned, known_sources(instance, corpus), refresh=refresh)
+        requests = requests_for(corpus, seen, known_sources(instance, corpus), refresh=refresh)
         if not requests:
-            return dg.SkipReason(why_nothing(planned))
+            return dg.SkipReason(why_nothing(seen))
         return dg.SensorResult(run_requests=requests, cursor=str(seen.version))
 
     return watch

@@ -132,7 +132,6 @@ def load_config(project_folder: Path, environment: Mapping[str, str] | None = No
     defaults = raw.pop("defaults", None) or {}
     _validate(Tuning, defaults, path, "defaults")
     corpora = dict(raw.pop("corpora", None) or {})
-    # A folder added from the command line may be gone (an unplugged disk): its stores can still be searched.
     added = {name: body for name, body in read_added_corpora(state).items() if name not in corpora}
     merged = {name: _corpus(name, body, defaults, project_folder, environment, path) for name, body in corpora.items()}
     for name, body in added.items():
@@ -199,8 +198,10 @@ def _with_folder(body: Any, where: str, project: Path, path: Path, override: str
     if not isinstance(folder, (str, Path)) or not str(folder):
         raise ConfigError(f"{path}: {where}.folder is missing; give the path of a folder")
     resolved = (project / Path(folder).expanduser()).resolve()
-    if not resolved.is_dir():
-        raise ConfigError(f"{path}: {where}.folder: {folder!s} is not an existing folder")
+    # A folder that is not there (an unplugged disk) keeps neither the other corpora nor the search from working;
+    # whoever wants to look into it is told.
+    if resolved.exists() and not resolved.is_dir():
+        raise ConfigError(f"{path}: {where}.folder: {folder!s} is not a folder")
     return {**body, "folder": resolved}
 
 

@@ -39,7 +39,7 @@ def test_defaults_hold_for_every_corpus_and_a_corpus_may_differ(project):
         ),
         ("limits: {workers: many}", ["limits.workers", "'many'", "integer"]),
         ("defaults: {ocr: {mode: sometimes}}", ["defaults.ocr.mode", "'sometimes'", "'auto', 'always' or 'never'"]),
-        ("corpora: {ab: {folder: nowhere}}", ["corpora.ab.folder", "nowhere", "not an existing folder"]),
+        ("corpora: {ab: {folder: stackroom.yaml}}", ["corpora.ab.folder", "stackroom.yaml", "is not a folder"]),
         ("corpora: {ab: {}}", ["corpora.ab.folder is missing"]),
         ("corpora: {'My Papers': {folder: papers}}", ["'My Papers'", "small letters"]),
         ("corpora: {ab: {folder: papers, vector_store: 'redis:x'}}", ["'redis:x'", "chroma:/folder"]),
@@ -54,6 +54,11 @@ def test_a_wrong_setting_is_named(project, text, parts):
         load_config(project(text), {})
     for part in parts:
         assert part in str(caught.value)
+
+
+def test_a_missing_folder_does_not_keep_the_other_corpora_from_working(project):
+    folder = project("corpora: {ab: {folder: unplugged}, cd: {folder: papers}}")
+    assert load_config(folder, {}).corpus("ab").folder == folder / "unplugged"
 
 
 def test_a_missing_file_says_where_to_run(tmp_path):

@@ -118,7 +118,7 @@ def source_lines(config: Config, corpus: str) -> list[SourceLine]:
     try:
         scan = scan_folder(settings.folder, settings.include, settings.exclude, skip_folders=(config.state_folder,))
     except SourceError as error:
-        print_warning(str(error))
+        print_warning(f"{corpus}: {error}")
         return [_recorded(row) for row in known.values()]
     files = {file.source_id: file for file in scan.files}
     lines = [_current(row, files.get(source)) for source, row in known.items()]

@@ -9,7 +9,9 @@ import pytest
 from assets.build import build_defs
 from assets.in_flight import PARTITION_TAG, RANGE_END_TAG, RANGE_START_TAG
 from assets.partitions import CORPUS_TAG, add_sources, known_sources
+from sensors.looks import RELOAD
 from stackroom.ledger import Verdict
+from stackroom.remembered import MovedStore, write_moved_store
 from stackroom.stages.corpus import build_keyword_index
 from stackroom.stages.verdict import revision, settings_digest
 
@@ -34,17 +36,17 @@ def defined(project):
     return project.definitions
 
 
-def look(project, definitions=None):
+def look(project, definitions=None, corpus="notes"):
     """Evaluate the sensor; return its run requests as (job, first, last), or the reason why there are none."""
     definitions = definitions or defined(project)
-    sensor = definitions.resolve_sensor_def("watch_notes")
+    sensor = definitions.resolve_sensor_def(f"watch_{corpus}")
     with dg.build_sensor_context(instance=project.instance, repository_def=definitions.get_repository_def()) as context:
         tick = sensor.evaluate_tick(context)
-    return asked(tick.run_requests) or tick.skip_message
+    return asked(tick.run_requests, corpus) or tick.skip_message
 
 
-def asked(requests):
-    assert all(request.tags[CORPUS_TAG] == "notes" for request in requests)
+def asked(requests, corpus="notes"):
+    assert all(request.tags[CORPUS_TAG] == corpus for request in requests)
     return [(r.job_name, r.tags.get(RANGE_START_TAG), r.tags.get(RANGE_END_TAG)) for r in requests]
 
 
@@ -159,6 +161,52 @@ def test_settling_can_be_switched_off(settled):
         settings.write("schedules: {settle_seconds: 0}\n")
     write(settled, "new.md", "# Taken as it is", age=0)
     assert look(settled) == [("ingest_notes", "new.md", "new.md")]
+
+
+def test_edited_settings_count_at_the_next_look(settled):
+    loaded = defined(settled)
+    write(settled, "new.md", "# New", age=0)
+    assert look(settled, loaded) == "4 files unchanged; 1 still being written and left for the next look"
+    settled.settings("    exclude: ['a.md']\nschedules: {settle_seconds: 0, partitions_per_run: 1}\n")
+    write(settled, "newer.md", "# New", age=0)
+    assert look(settled, loaded) == [("ingest_notes", "new.md", "new.md"), ("ingest_notes", "newer.md", "newer.md")]
+
+
+def test_a_corpus_that_was_moved_is_filled_at_its_new_place_at_the_next_look(settled):
+    loaded = defined(settled)
+    uri = f"sqlite:{settled.root}/state/elsewhere.db"
+    write_moved_store(settled.root / "state", "notes", MovedStore(settled.config.vector_store_uri("notes"), uri))
+    assert look(settled, loaded) == [("ingest_notes", "a.md", "d.md")]
+
+
+def test_what_only_loading_again_shows_is_said(settled):
+    loaded = defined(settled)
+    with (settled.root / "stackroom.yaml").open("a") as settings:
+        settings.write("schedules: {nightly: '30 3 * * *'}\n")
+    assert look(settled, loaded) == f"4 files unchanged; {RELOAD}"
+    (settled.root / "stackroom.yaml").write_text("corpora: {others: {folder: docs}}\n")
+    assert look(settled, loaded) == (
+        f"the settings cannot be used, so nothing was changed: there is no corpus 'notes' any more; {RELOAD}"
+    )
+    (settled.root / "stackroom.yaml").write_text("corpora: [\n")
+    assert look(settled, loaded).startswith("the settings cannot be used, so nothing was changed: ")
+
+
+def test_a_corpus_whose_folder_is_missing_keeps_no_other_from_working(project):
+    (project.root / "stackroom.yaml").write_text(
+        "limits: {workers: 1}\ncorpora: {notes: {folder: docs}, unplugged: {folder: disk/papers}}\n"
+    )
+    write(project, "a.md", "# Note a")
+    assert look(project) == [("ingest_notes", "a.md", "a.md")]
+    folder = project.root / "disk" / "papers"
+    assert look(project, corpus="unplugged") == (
+        f"the folder cannot be read, so nothing was changed: {folder} is not an existing folder; "
+        "check that the disk is mounted and the path is right"
+    )
+    folder.mkdir(parents=True)
+    (folder / "b.md").write_text("# Note b")
+    touch(project, "../disk/papers/b.md", EARLIER)
+    assert look(project, corpus="unplugged") == [("ingest_unplugged", "b.md", "b.md")]
 
 
 def test_files_of_runs_in_flight_are_not_touched(settled):

@@ -123,3 +123,12 @@ def test_a_corpus_can_be_chosen(project, capsys):
     assert status_json(capsys, "--corpus", "papers") == []
     assert main(["status", "--corpus", "nothing"]) == 1
     assert "known: papers" in capsys.readouterr().err
+
+
+def test_a_missing_folder_is_named_and_the_other_corpora_are_shown(project, capsys):
+    project.add_file("a.md")
+    (project.folder / "stackroom.yaml").write_text("corpora: {gone: {folder: disk}, papers: {folder: docs}}\n")
+    assert main(["status"]) == 0
+    printed = capsys.readouterr()
+    assert f"gone: {project.folder / 'disk'} is not an existing folder" in " ".join(printed.err.split())
+    assert "papers: 1 file, 1 pending" in printed.out
