@@ -43,7 +43,9 @@ class Diagnosis:
 
 def doctor(
     context: typer.Context,
-    corpus: Annotated[str | None, typer.Argument(help="Corpus to examine (default: every corpus).")] = None,
+    corpus: Annotated[
+        str | None, typer.Argument(help="Corpus or record set to examine (default: all of both).")
+    ] = None,
     mend: Annotated[
         bool, typer.Option("--repair", help="Write damaged sources again from their artefacts; nothing is embedded.")
     ] = False,
@@ -52,9 +54,14 @@ def doctor(
     """Compare stores, manifest and keyword index with the artefacts, and mend them if asked."""
     options: Options = context.obj
     config = options.load()
-    names = [corpus] if corpus is not None else sorted(config.corpora)
+    everything = [*sorted(config.corpora), *sorted(config.records)]
     with only_json_on_stdout():
-        found = [diagnose(config, name, mend=mend) for name in names]
+        found = [
+            diagnose_records(config, name, mend=mend)
+            if name in config.records and name not in config.corpora
+            else diagnose(config, name, mend=mend)
+            for name in ([corpus] if corpus is not None else everything)
+        ]
     if as_json:
         print_json(
             {
@@ -94,6 +101,33 @@ def diagnose(config: Config, corpus: str, *, mend: bool = False) -> Diagnosis:
         # What a repair claims is looked at again; of what it gave up on, its own reason is the better one.
         left = [*unmended, *(problem for problem in examine(bench) if problem.source_id not in named)]
     return Diagnosis(corpus, stored, tuple(problems), tuple(left))
+
+
+def diagnose_records(config: Config, record_set: str, *, mend: bool = False) -> Diagnosis:
+    """Examine a record set, and repair it if asked.
+
+    Raises:
+        ConfigError: its settings collide with those of another one.
+        StoreError: a store cannot be reached.
+    """
+    from stackroom.records.bench import RecordBench, RecordBenchSettings
+    from stackroom.records.doctor import examine_records, repair_records
+
+    settings = RecordBenchSettings.of(config, record_set)
+    if not settings.state.ledger.exists():
+        return Diagnosis(record_set, 0)
+    with RecordBench(settings) as bench:
+        known = bench.ledger.sources(bench.name)
+        if not known:
+            return Diagnosis(record_set, 0)
+        stored = sum(state.state == "searchable" for state in known)
+        problems = examine_records(bench)
+        if not problems or not mend:
+            return Diagnosis(record_set, stored, tuple(problems), tuple(problems))
+        unmended = repair_records(bench, problems)
+        named = {problem.source_id for problem in unmended}
+        left = [*unmended, *(problem for problem in examine_records(bench) if problem.source_id not in named)]
+    return Diagnosis(record_set, stored, tuple(problems), tuple(left))
 
 
 def print_diagnoses(found: Sequence[Diagnosis], screen: Console, *, mended: bool) -> None:

@@ -23,6 +23,7 @@ from stackroom.cli.output import (
     shown_uri,
 )
 from stackroom.cli.project import Options
+from stackroom.cli.record_status import print_record_sets, record_set_line
 from stackroom.config import Config
 from stackroom.errors import EmbeddingError, SourceError
 from stackroom.identity import display_name
@@ -82,7 +83,8 @@ class StoreLine:
 def status(
     context: typer.Context,
     corpus: Annotated[
-        list[str] | None, typer.Option("--corpus", "-c", help="Corpus to show; may be repeated (default: all).")
+        list[str] | None,
+        typer.Option("--corpus", "-c", help="Corpus or record set to show; may be repeated (default: all of both)."),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="List searchable files of large corpora, too.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
@@ -90,15 +92,27 @@ def status(
     """Show for every file whether it can be searched, and if not, why and what to do."""
     options: Options = context.obj
     config = options.load()
-    names = corpus or sorted(config.corpora)
+    wanted = corpus or [*sorted(config.corpora), *sorted(config.records)]
+    sets = [name for name in wanted if name in config.records and name not in config.corpora]
+    names = [name for name in wanted if name not in sets]
     lines = [line for name in names for line in source_lines(config, name)]
     stores = [store_line(config, name) for name in names]
+    records = [record_set_line(config, name) for name in sets]
     if as_json:
-        print_json({"sources": [line.to_json() for line in lines], "stores": [vars(store) for store in stores]})
+        print_json(
+            {
+                "sources": [line.to_json() for line in lines],
+                "stores": [vars(store) for store in stores],
+                "record_sets": [line.to_json() for line in records],
+            }
+        )
     else:
-        print_status(lines, console(), every=every)
+        if lines or not records:
+            print_status(lines, console(), every=every)
         print_stores(stores, console())
-    return EXIT_FILES_FAILED if any(line.state == "quarantined" for line in lines) else EXIT_FINE
+        print_record_sets(records, console())
+    failed = any(line.state == "quarantined" for line in lines) or any(line.failed for line in records)
+    return EXIT_FILES_FAILED if failed else EXIT_FINE
 
 
 def source_lines(config: Config, corpus: str) -> list[SourceLine]:

@@ -116,15 +116,20 @@ def judge(bench: RecordBench, source_id: str, outcomes: Mapping[str, Outcome], s
     return Verdict("searchable", at, chunks=count)
 
 
-def build_indexes(bench: RecordBench) -> Produced | Unchanged:
-    """Build the keyword index of every document type from the tokens of all files; skip those that are up to date."""
+def build_indexes(bench: RecordBench, *, anew: bool = False) -> Produced | Unchanged:
+    """Build the keyword index of every document type from the tokens of all files.
+
+    Args:
+        bench: bench of the record set.
+        anew: also build those that are up to date.
+    """
     report: dict[str, dict[str, Any]] = {}
     differing: list[str] = []
     built = False
     for known in bench.registry.collections(bench.record_set, bench.store_uri):
         if known.model == bench.model.key:
             paths = sorted((bench.artefacts.root / f"bm25-{known.label}").glob("*.pkl"))
-            made = build_index(paths, bench.index_folder(known.label), bench.settings.records.bm25)
+            made = build_index(paths, bench.index_folder(known.label), bench.settings.records.bm25, anew=anew)
             report[known.label] = {"records": made.rows, "terms": made.terms, "fingerprint": made.fingerprint}
             built = built or made.built
             differing += _counts_differ(bench, known, made.rows)

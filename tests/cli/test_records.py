@@ -53,3 +53,29 @@ def test_without_record_sets_the_message_says_how_to_add_one(project, capsys):
     (project.folder / "stackroom.yaml").write_text("corpora: {}\n")
     assert main(["records", "search", "x"]) == 1
     assert "stackroom.yaml names no record set" in capsys.readouterr().err
+
+
+def test_status_and_doctor_cover_record_sets(plant, capsys):
+    assert main(["status"]) == 0
+    assert "plant (records): 1 file, 1 pending; 0 records, 0 lines refused" in capsys.readouterr().out
+    assert main(["doctor"]) == 0
+    with RecordBench(RecordBenchSettings.of(load_config(plant.folder), "plant")) as bench:
+        ingest_records(bench)
+        (known, *_) = bench.registry.collections("plant")
+        bench.store(known).delete_source("a.jsonl")
+    (plant.folder / "jsonl" / "bad.jsonl").write_text("no record\n")
+    with RecordBench(RecordBenchSettings.of(load_config(plant.folder), "plant")) as bench:
+        ingest_records(bench)
+    capsys.readouterr()
+    assert main(["status", "--json"]) == 2
+    (line,) = json.loads(capsys.readouterr().out)["record_sets"]
+    assert (line["files"], line["records"], line["refused"]) == ({"searchable": 1, "quarantined": 1}, 12, 2)
+    assert [(file["source_id"], file["reason"]) for file in line["failed"]] == [("bad.jsonl", "corrupt")]
+    assert sum(line["collections"].values()) == 12
+
+    assert main(["doctor", "plant", "--json"]) == 2
+    problems = json.loads(capsys.readouterr().out)["problems"]
+    assert [(one["corpus"], one["check"], one["kind"]) for one in problems] == [("plant", "rows", "missing")]
+    assert main(["doctor", "plant", "--repair"]) == 0
+    assert "plant: 1 file in the stores, 1 problem, all repaired" in capsys.readouterr().out
+    assert main(["doctor"]) == 0
