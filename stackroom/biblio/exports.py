@@ -8,6 +8,8 @@ from stackroom.biblio.folding import fold
 from stackroom.biblio.names import surname
 
 _SPECIAL = re.compile(r"(?<!\\)([&%#$_])")
+_NAME = re.compile(r"\b\w+[A-ZÀ-ÖØ-Þ]\w*")
+"""Words with a capital letter inside (DNA, mRNA, LongEval), which many styles would write small."""
 _STOP_WORDS = frozenset("a an the on of in for to and with from by at is are do does how what why".split())  # noqa: SIM905
 _VERBATIM = frozenset({"doi", "url", "file", "eprint"})
 """Fields that readers take literally; nothing in them is escaped."""
@@ -86,7 +88,8 @@ def _escaped(name: str, value: str) -> str:
     if name in _VERBATIM:
         return value
     balanced = value if value.count("{") == value.count("}") else value.replace("{", "(").replace("}", ")")
-    return _SPECIAL.sub(r"\\\1", balanced)
+    escaped = _SPECIAL.sub(r"\\\1", balanced)
+    return _NAME.sub(r"{\g<0>}", escaped) if name == "title" and "{" not in escaped else escaped
 
 
 def to_csl(entries: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -95,9 +95,10 @@ def import_(
     config: Config = context.obj.load()
     name = only_corpus(config, corpus)
     text = _read(file)
-    imported = import_bibtex(text, merged_fields(config, name))
+    holding = merged_fields(config, name)
+    imported = import_bibtex(text, holding)
     with Bench(BenchSettings.of(config, name)) as bench:
-        values, kept = select_values(imported.values, bench.curated, overwrite=overwrite)
+        values, kept = select_values(imported.values, bench.curated, holding, overwrite=overwrite)
         written = [] if dry_run or not values else set_many(bench.settings.corpus.folder, bench.curated, values)
     answer = {
         "corpus": name,
@@ -130,20 +131,29 @@ def merged_fields(config: Config, corpus: str) -> dict[str, dict[str, Any]]:
 
 
 def select_values(
-    imported: Mapping[str, Mapping[str, Any]], curated: "CuratedMap", *, overwrite: bool
+    imported: Mapping[str, Mapping[str, Any]],
+    curated: "CuratedMap",
+    holding: Mapping[str, Mapping[str, Any]],
+    *,
+    overwrite: bool,
 ) -> tuple[dict[str, dict[str, Any]], list[Kept]]:
     """Return what is to be written, and which curated values are left as they are.
 
     Args:
         imported: source id to fields.
         curated: the curated map.
+        holding: source id to the fields that hold already, found or curated; what is the same is not written.
         overwrite: replace curated values, too.
     """
     values: dict[str, dict[str, Any]] = {}
     kept: list[Kept] = []
     for source, fields in imported.items():
         own = dict((curated.entry(source) or {}).get("DEFAULT") or {})
+        held = holding.get(source, {})
+        addresses = [held[key] for key in held if key.startswith("url")]
         for field, value in fields.items():
+            if value == held.get(field) or (field == "url" and value in addresses):
+                continue
             if field in own and own[field] != value and not overwrite:
                 kept.append(Kept(source, field, own[field], value))
             elif field not in own or own[field] != value:

@@ -52,7 +52,7 @@ def test_a_bib_file_becomes_curated_values(own_copy, capsys):
     answer = json.loads(capsys.readouterr().out)
     expected = {
         "birds/heron.md": {"title": "Herons of Galicia", "authors": ["Ana Ruiz", "Ben Ito"], "year": 2005},
-        "otter.md": {"title": "Otters", "journal": "River Notes"},
+        "otter.md": {"journal": "River Notes"},  # its title is known
     }
     assert (answer["values"], answer["unmatched"], answer["written"]) == (expected, ["x"], [])
     assert not (own_copy.folder / "metadata-map.json").exists()
@@ -63,6 +63,18 @@ def test_a_bib_file_becomes_curated_values(own_copy, capsys):
         assert {row.metadata.get("journal") for row in bench.store.scan() if row.source_id == "otter.md"} == {
             "River Notes"
         }
+
+
+def test_an_export_that_comes_back_unchanged_writes_nothing(own_copy, capsys):
+    main(["map", "edit", "otter.md", "--set", "title=Otters of the ÄB & the CD", "--set", "doi=10.5555/o.1"])
+    main(["map", "edit", "otter.md", "--set", 'authors=["Ana de Ruiz", "The River and Lake Society"]'])
+    own_copy.ingest()
+    assert main(["bibliography", "export", "-o", "all.bib"]) == 0
+    text = (own_copy.root / "all.bib").read_text()
+    assert "title = {Otters of the {ÄB} \\& the {CD}}" in text  # styles write titles in small letters
+    capsys.readouterr()
+    assert main(["bibliography", "import", "all.bib"]) == 0
+    assert "Nothing to write." in capsys.readouterr().out
 
 
 def test_a_persons_values_are_kept_unless_they_are_to_be_replaced(own_copy, capsys):
