@@ -91,10 +91,16 @@ def read_lint(config: Config, corpus: str) -> CorpusLint:
         samples += [{"corpus": corpus, "source_id": source, "chunks": window} for window in report.data["windows"]]
     whole = read_json(artefacts.root / "corpus_lint_report.json", CORPUS_LINT_SCHEMA)
     if whole is not None:
-        findings += [_finding(corpus, None, entry) for entry in whole.data["across"]]
+        findings += [_finding(corpus, _owner(entry), entry) for entry in whole.data["across"]]
     order = list(SEVERITIES)
     findings.sort(key=lambda one: (order.index(one["severity"]), one["source_id"] or "", one["chunk_index"] or 0))
     return CorpusLint(corpus, linted, findings, samples)
+
+
+def _owner(entry: dict[str, Any]) -> str | None:
+    """Return the file that a finding of the whole corpus is about; None where it is about several."""
+    source: str | None = entry.get("source_id") if entry["rule"] == "lookup" else None
+    return source
 
 
 def _finding(corpus: str, source: str | None, entry: dict[str, Any]) -> dict[str, Any]:
