@@ -187,6 +187,14 @@ class Ledger:
             db.executemany("DELETE FROM sources WHERE corpus=? AND source_id=?", ((corpus, s) for s in sources))
             _bump(db, corpus)
 
+    def forget_corpus(self, corpus: str) -> int:
+        """Remove everything about a corpus and return how many sources were known."""
+        with self._transaction() as db:
+            known = db.execute("DELETE FROM sources WHERE corpus=?", (corpus,)).rowcount
+            for table in ("young", "versions"):
+                db.execute(f"DELETE FROM {table} WHERE corpus=?", (corpus,))  # noqa: S608 - one of two names
+        return known
+
     def sources(self, corpus: str | None = None) -> list[SourceState]:
         """Return the lines of one corpus, or of all, sorted by corpus and source id."""
         where, arguments = ("WHERE corpus=?", (corpus,)) if corpus is not None else ("", ())

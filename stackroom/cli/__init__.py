@@ -18,6 +18,7 @@ from stackroom.cli import (
     bibliography,
     doctor,
     evaluate,
+    forget,
     ingest,
     lint,
     move,
@@ -50,6 +51,7 @@ app.command("lint")(lint.lint)
 app.command("eval")(evaluate.evaluate)
 app.command("doctor")(doctor.doctor)
 app.command("move")(move.move)
+app.command("forget")(forget.forget)
 app.command("tidy")(tidy.tidy)
 app.command("classify")(organise.classify)
 app.command("organise")(organise.organise)

@@ -1,0 +1,90 @@
+"""Forgetting a corpus, its partitions in Dagster included.
+
+``python -m assets.forget NAME`` is what ``stackroom forget`` starts; it prints one JSON object.
+"""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+
+from assets.in_flight import runs_of
+from assets.partitions import known_sources, remove_sources
+from resources.stores import shown_uri
+from stackroom.config import Config, load_config
+from stackroom.errors import ConfigError, StackroomError
+from stackroom.stages.corpus import write_stores_config
+from stackroom.stages.forgetting import check_forgettable, forget, traces
+
+
+def forget_everything(
+    config: Config, instance: dg.DagsterInstance, corpus: str, *, dry_run: bool = False, leave_unreachable: bool = False
+) -> dict[str, Any]:
+    """Delete what was made of a corpus, and say what there was.
+
+    Args:
+        config: the project's settings.
+        instance: whose partitions are deleted.
+        corpus: name.
+        dry_run: only say what there is.
+        leave_unreachable: see :func:`stackroom.stages.forgetting.forget`.
+
+    Raises:
+        ConfigError: stackroom.yaml names the corpus, nothing is known of it, or a run is working on it.
+        StoreError: a store cannot be reached.
+    """
+    check_forgettable(config, corpus)
+    partitions = known_sources(instance, corpus)
+    found = traces(config, corpus)
+    if not found.any and not partitions:
+        raise ConfigError(f"nothing is known of a corpus {corpus!r}")
+    if not dry_run:
+        working = runs_of(instance, corpus)
+        if working:
+            raise ConfigError(
+                f"{len(working)} runs of {corpus} are queued or running; wait for them, or cancel them in the UI"
+            )
+        forget(config, corpus, leave_unreachable=leave_unreachable)
+        remove_sources(instance, corpus, partitions)
+        write_stores_config(load_config(config.project_folder))
+    return {
+        "corpus": corpus,
+        "dry_run": dry_run,
+        "added": found.added,
+        "sources": found.sources,
+        "artefacts": found.artefacts,
+        "keyword_index": found.index,
+        "collections": [
+            {"vector_store": shown_uri(uri), "collection": name, "rows": None if rows < 0 else rows}
+            for uri, name, rows in found.collections
+        ],
+        "partitions": len(partitions),
+    }
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Forget a corpus, print what there was of it as JSON, and return the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m assets.forget")
+    parser.add_argument("corpus")
+    parser.add_argument("--dry-run", action="store_true", help="only say what there is")
+    parser.add_argument("--leave-unreachable", action="store_true", help="leave rows in stores that do not answer")
+    options = parser.parse_args(arguments)
+    try:
+        answer = forget_everything(
+            load_config(Path.cwd()),
+            dg.DagsterInstance.get(),
+            options.corpus,
+            dry_run=options.dry_run,
+            leave_unreachable=options.leave_unreachable,
+        )
+    except (StackroomError, OSError) as error:
+        answer = {"error": str(error)}
+    print(json.dumps(answer, ensure_ascii=False))  # noqa: T201 - this is the program's answer
+    return 1 if "error" in answer else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
