@@ -40,9 +40,9 @@ def _source_sensor(config: Config, corpus: str, jobs: Sequence[Any], look: Look)
             return dg.SkipReason(why_not(error))
         planned = seen.plan
         add_sources(instance, corpus, list(planned.process))
-        behind = bool(planned.delete) or seen.behind
-        # Runs end with a refresh of their own, and one that is queued or running already is enough.
-        refresh = behind and not planned.process and not runs_of(instance, corpus)
+        # Runs end with a refresh of their own, which removes nothing; and one that is queued or running is enough.
+        wanted = bool(planned.delete) or (seen.behind and not planned.process)
+        refresh = wanted and not runs_of(instance, corpus)
         requests = requests_for(corpus, seen, known_sources(instance, corpus), refresh=refresh)
         if not requests:
             return dg.SkipReason(why_nothing(seen))

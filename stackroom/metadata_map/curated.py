@@ -47,6 +47,8 @@ class CuratedMap:
 
     def key(self, source: str) -> str | None:
         """Return the key under which the map speaks of a source: its id, or its base name; None for neither."""
+        if not self.entries:  # asked for every file at every look
+            return None
         keys = (normalize_text(source), normalize_text(PurePosixPath(source).name))
         return next((key for key in keys if key in self.entries), None)
 

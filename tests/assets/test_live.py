@@ -138,8 +138,8 @@ def live(tmp_path):
 
 
 @contextlib.contextmanager
-def serving(tmp_path: Path, schedules: str = ""):
-    """Run a server over a copy of the project in ``tmp_path``; ``schedules`` are settings of that section."""
+def serving(tmp_path: Path, schedules: str = "", corpora: str = ""):
+    """Run a server over a copy of the project in ``tmp_path``; ``schedules`` and ``corpora`` are added to settings."""
     folder = tmp_path / "project"
     folder.mkdir()
     for name in ("assets", "resources", "sensors"):
@@ -151,7 +151,7 @@ def serving(tmp_path: Path, schedules: str = ""):
     (folder / "docs" / "b.md").write_text("# Beta\n\nThe beta note is about otters in the river.")
     (folder / "docs" / "broken.pdf").write_bytes(b"")
     (folder / "stackroom.yaml").write_text(
-        f"limits: {{workers: 1}}\ncorpora: {{{CORPUS}: {{folder: docs}}}}\n{schedules}"
+        f"limits: {{workers: 1}}\ncorpora:\n  {CORPUS}: {{folder: docs}}\n{corpora}{schedules}"
     )
     server = Server(folder, tmp_path / "state")
     register = (

@@ -106,6 +106,11 @@ def test_a_vanished_file_asks_for_a_refresh_and_only_once_while_that_runs(settle
     assert look(settled) == "3 files unchanged"
 
 
+def test_a_renamed_file_is_taken_in_and_removed_by_one_look(settled):
+    (settled.folder / "b.md").rename(settled.folder / "renamed.md")
+    assert look(settled) == [("ingest_notes", "renamed.md", "renamed.md"), ("refresh_notes", None, None)]
+
+
 def test_a_file_changed_and_changed_back_is_processed_both_times(settled):
     write(settled, "a.md", "# Other", age=50)
     assert look(settled) == [("ingest_notes", "a.md", "a.md")]
