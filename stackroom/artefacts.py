@@ -4,8 +4,10 @@ Types first, then reading and writing. Every artefact carries its schema name an
 artefacts in an envelope, Parquet files in the footer, pickles in a leading header object. Writers are atomic.
 """
 
+import contextlib
 import io
 import json
+import os
 import pickle
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -120,6 +122,10 @@ class StoredRow:
     """float32, shape (dimension,)."""
 
 
+SUFFIXES = ("json", "parquet", "pkl", "unanswered")
+"""Of all files a stage may write for a source."""
+
+
 @dataclass(frozen=True)
 class ArtefactFolder:
     """Where the artefacts of one corpus lie: ``<root>/<stage>/<artefact name>.<suffix>``."""
@@ -127,15 +133,25 @@ class ArtefactFolder:
     root: Path
 
     def path(self, stage: str, source: str, suffix: str) -> Path:
-        """Return the path of a source's artefact of a stage."""
+        """Return the path of a source's artefact of a stage.
+
+        Raises:
+            ValueError: the suffix is none of :data:`SUFFIXES`; it would be left behind when the source is deleted.
+        """
+        if suffix not in SUFFIXES:
+            raise ValueError(f"{suffix!r} is not a suffix of artefacts; add it to SUFFIXES")
         return self.root / stage / f"{artefact_name(source)}.{suffix}"
 
     def delete(self, source: str) -> int:
         """Delete every artefact of a source and return how many there were."""
-        found = [path for path in self.root.glob(f"*/{artefact_name(source)}.*") if path.is_file()]
-        for path in found:
-            path.unlink(missing_ok=True)
-        return len(found)
+        # Looking for them in folders of ten thousand files takes a fifth of a second; there are a few names to try.
+        name, deleted = artefact_name(source), 0
+        for stage in os.scandir(self.root) if self.root.exists() else ():
+            for suffix in SUFFIXES if stage.is_dir() else ():
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(f"{stage.path}/{name}.{suffix}")  # noqa: PTH108 - dozens of times per source
+                    deleted += 1
+        return deleted
 
 
 @dataclass(frozen=True)

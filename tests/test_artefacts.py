@@ -13,6 +13,7 @@ from stackroom.artefacts import (
     CHUNKS_SCHEMA,
     CHUNKS_SCHEMA_NAME,
     EMBEDDINGS_SCHEMA_NAME,
+    ArtefactFolder,
     Box,
     Chunk,
     ChunkBody,
@@ -114,3 +115,20 @@ def test_a_damaged_pickle_is_an_artefact_error(data):
 def test_headings_stand_before_the_text_one_per_line():
     assert embedded_text(("A", "B"), "c") == "A\nB\nc"
     assert embedded_text((), "c") == "c"
+
+
+def test_deleting_a_source_leaves_nothing_of_it_and_all_of_the_others(tmp_path):
+    folder = ArtefactFolder(tmp_path / "notes")
+    assert folder.delete("a.md") == 0
+    for source in ("a.md", "a.md.json"):
+        for stage, suffix in (("chunks", "parquet"), ("chunks", "json"), ("bm25_corpus", "pkl")):
+            path = folder.path(stage, source, suffix)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("x")
+    (tmp_path / "notes" / "corpus_lint_report.json").write_text("{}")
+    assert folder.delete("a.md") == 3
+    left = sorted(path.name for path in tmp_path.rglob("*.*"))
+    other = {folder.path("chunks", "a.md.json", suffix).name for suffix in ("parquet", "json", "pkl")}
+    assert set(left) == {*other, "corpus_lint_report.json"}
+    with pytest.raises(ValueError, match="'txt' is not a suffix"):
+        folder.path("chunks", "a.md", "txt")
