@@ -134,9 +134,19 @@ def ingest(config: Config, options: argparse.Namespace, say: Say) -> int:
         behind = bench.ledger.needs_index(corpus) if options.records else index_is_behind(bench) or new is not None
         notes = _notes(bench.scan, [] if options.records else [str(problem) for problem in bench.curated.problems])
         pages = pages_to_do(planned, bench.ledger.sources(corpus))
-    say("plan", files=len(planned.process), unchanged=planned.unchanged, delete=len(planned.delete), pages=pages)
+        found = len(bench.scan.files)
+    say(
+        "plan",
+        files=len(planned.process),
+        unchanged=planned.unchanged,
+        delete=len(planned.delete),
+        pages=pages,
+        found=found,
+        held_back=len(planned.held_back),
+        refused=planned.refused,
+    )
     waiting = f"{len(busy)} files are being worked on by other runs; see Runs in the UI" if busy else None
-    for note in filter(None, [planned.refused, waiting, new and f"{new.in_words()}; {OLD_ANSWERS}", *notes]):
+    for note in filter(None, [waiting, new and f"{new.in_words()}; {OLD_ANSWERS}", *notes]):
         say("note", message=note)
     if options.dry_run:
         for verb, sources in (("process", planned.process), ("delete", planned.delete)):

@@ -85,7 +85,7 @@ def plan(
             unchanged += 1
             done.add(source)
     gone = [source for source in by_source if not (source in desired or source in busy or source in settling)]
-    refused = None if confirm_deletions else _refusal(len(gone), len(by_source))
+    refused = None if confirm_deletions else refusal(len(gone), len(by_source))
     return Plan(
         process=tuple(sorted(process)),
         delete=() if refused else tuple(sorted(gone)),
@@ -103,7 +103,7 @@ def _needs_work(state: SourceState | None, revision: str, retry_quarantined: boo
     return retry_quarantined and state.state == "quarantined"
 
 
-def _refusal(gone: int, known: int) -> str | None:
+def refusal(gone: int, known: int) -> str | None:
     """Say why so many vanished files are not taken for deletions, or return None."""
     everything = gone == known and gone > 0
     if not everything and (gone < MASS_DELETION_MINIMUM or gone <= known * MASS_DELETION_FRACTION):

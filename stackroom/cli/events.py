@@ -21,6 +21,12 @@ class PlanEvent:
     """Pages of the files to process, if known before they are opened."""
     delete: int = 0
     """Files that have gone and will be removed from the stores."""
+    found: int | None = None
+    """Files in the folder that can be ingested; None from a process that does not say."""
+    held_back: int = 0
+    """Quarantined files that are not tried again because nothing about them changed."""
+    refused: str | None = None
+    """Why files that have gone are not removed."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +101,13 @@ def _event(body: Mapping[str, Any]) -> Event | None:
     match body.get("event"):
         case "plan":
             return PlanEvent(
-                int(body["files"]), int(body["unchanged"]), body.get("pages"), int(body.get("delete") or 0)
+                int(body["files"]),
+                int(body["unchanged"]),
+                body.get("pages"),
+                int(body.get("delete") or 0),
+                found=body.get("found"),
+                held_back=int(body.get("held_back") or 0),
+                refused=body.get("refused"),
             )
         case "file":
             return _file(body)

@@ -21,6 +21,7 @@ from stackroom.cli.output import (
     count,
     name_column,
     print_error,
+    print_warning,
     program,
     safe,
 )
@@ -30,6 +31,9 @@ from stackroom.config import Config
 from stackroom.errors import ConfigError
 from stackroom.outcome import REMEDIES, ReasonCode
 from stackroom.remembered import add_corpus, forget_corpus
+
+KINDS = "PDF, Word, PowerPoint, Excel, OpenDocument, EPUB, web pages, Markdown, text, CSV, e-mail and pictures"
+"""What a folder without documents was searched for, in words."""
 
 MOST_FAILURES_SHOWN = 40
 """Rows of the table of failed files; `stackroom status` lists all of them."""
@@ -41,8 +45,12 @@ class CorpusResult:
 
     corpus: str
     dry_run: bool = False
+    looked_for: str = ""
+    """Where documents were looked for, and which."""
     done: DoneEvent | None = None
     error: str | None = None
+    refused: str | None = None
+    """Why files that have gone were not removed."""
 
     @property
     def exit_code(self) -> int:
@@ -51,7 +59,7 @@ class CorpusResult:
             return EXIT_CANNOT_RUN
         if self.dry_run:
             return EXIT_FINE
-        if self.done.failed or self.done.quarantined:
+        if self.refused is not None or self.done.failed or self.done.quarantined:
             return EXIT_FILES_FAILED
         return EXIT_FINE if self.done.ok else EXIT_CANNOT_RUN
 
@@ -132,13 +140,15 @@ def ingest_corpus(
         environment=process_environment(config),
         log=config.state_folder / "logs" / f"ingest-{kind}-{name}-{time.strftime('%Y%m%d-%H%M%S')}.log",
     )
-    result = CorpusResult(name, dry_run="--dry-run" in switches)
+    result = CorpusResult(name, dry_run="--dry-run" in switches, looked_for=looked_for(config, name, kind))
     # The process is started before the display, whose refreshing thread must not exist when it is forked.
     with Child(command) as child, display(screen) as shown:
         for event in child.events():
             _handle(event, result, shown)
     if result.error is not None:
         print_error(result.error)
+    if result.refused is not None:
+        print_warning(f"{name}: nothing was removed: {result.refused}")
     if result.done is not None and not result.dry_run:
         print_summary(result.done, screen)
     return result
@@ -148,7 +158,8 @@ def _handle(event: Event, result: CorpusResult, shown: Display) -> None:
     match event:
         case PlanEvent():
             shown.plan(event)
-            shown.note(plan_in_words(event))
+            shown.note(plan_in_words(event) if event.found != 0 else nothing_found(event, result.looked_for))
+            result.refused = event.refused
         case FileEvent():
             shown.file(event)
         case NoteEvent():
@@ -164,9 +175,26 @@ def _handle(event: Event, result: CorpusResult, shown: Display) -> None:
 def plan_in_words(event: PlanEvent) -> str:
     """Return, for instance, ``3 files to do, 24 unchanged, 1 gone``."""
     parts = [f"{count(event.files, 'file')} to do" if event.files else "nothing to do", f"{event.unchanged} unchanged"]
+    if event.held_back:
+        parts.append(f"{event.held_back} quarantined and not tried again (`{program()} ingest --retry` does)")
     if event.delete:
         parts.append(f"{event.delete} gone")
     return ", ".join(parts)
+
+
+def nothing_found(event: PlanEvent, where: str) -> str:
+    """Return what is said of a folder without documents."""
+    gone = f"; {event.delete} gone" if event.delete else ""
+    return f"no documents found in {where}{gone}"
+
+
+def looked_for(config: Config, name: str, kind: Literal["corpus", "records"]) -> str:
+    """Return where documents of a corpus are looked for, and which, as in ``/docs (looked for PDF, …)``."""
+    settings = config.corpus(name) if kind == "corpus" else config.records[name]
+    kinds = [KINDS] if kind == "corpus" else []
+    kinds += [] if settings.include == ("**/*",) else [f"names like {', '.join(settings.include)}"]
+    kinds += [f"not {', '.join(settings.exclude)}"] if settings.exclude else []
+    return f"{settings.folder} (looked for {'; '.join(kinds)})"
 
 
 def print_summary(done: DoneEvent, screen: Console) -> None:
@@ -177,8 +205,8 @@ def print_summary(done: DoneEvent, screen: Console) -> None:
     if done.quarantined:
         parts.append(f"[red]{done.quarantined} quarantined[/]")
     if done.chunks is not None:
-        parts.append(f"{done.chunks} chunks")
-    work = f"{done.converted} converted, {done.embedded} texts embedded"
+        parts.append(count(done.chunks, "chunk"))
+    work = f"{done.converted} converted, {count(done.embedded, 'text')} embedded"
     screen.print(f"  {', '.join(parts)}; {work}; {done.seconds:.1f} s")
     if done.failed:
         screen.print(failed_table(done.failed))

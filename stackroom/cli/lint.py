@@ -1,5 +1,6 @@
 """``stackroom lint``: what the checks found in the stored chunks and metadata, worst first."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any
@@ -122,11 +123,16 @@ def print_lint(results: Sequence[CorpusLint], screen: Console, *, every: bool, s
     for result in results:
         counts = ", ".join(f"[{colour}]{result.count(name)} {name}[/]" for name, colour in SEVERITIES.items())
         screen.print(f"[bold]{result.corpus}[/]: {count(result.sources, 'file')} linted; {counts}")
-        shown = result.findings if every else result.findings[:MOST_ROWS]
+        marked = [finding for finding in result.findings if every or finding["severity"] != "info"]
+        shown = marked if every else marked[:MOST_ROWS]
         if shown:
             screen.print(_table(shown))
-        if len(shown) < len(result.findings):
-            screen.print(f"  … and {len(result.findings) - len(shown)} more; --all lists them")
+        if len(shown) < len(marked):
+            screen.print(f"  … and {len(marked) - len(shown)} more; --all lists them")
+        remarks = Counter(finding["rule"] for finding in result.findings if finding["severity"] == "info")
+        if remarks and not every:
+            said = ", ".join(f"{rule} ({number})" for rule, number in remarks.most_common())
+            screen.print(f"  [dim]info: {safe(said)}; --all lists them[/]", soft_wrap=True)
         if samples:
             _print_samples(result.samples, screen)
 

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import sys
+import textwrap
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -60,6 +61,20 @@ def only_json_on_stdout() -> Iterator[None]:
     """Send whatever a library prints to standard error, so that standard output holds the answer and nothing else."""
     with contextlib.redirect_stdout(sys.stderr):
         yield
+
+
+def print_wrapped(text: str, screen: Console, most: int, style: str | None = None) -> None:
+    """Print the beginning of a passage from a document, indented and folded between words.
+
+    Args:
+        text: the passage.
+        screen: where to.
+        most: characters; what is longer ends in an ellipsis.
+        style: rich's name of a style.
+    """
+    shown = display_name(textwrap.shorten(text, most, placeholder=" …"))
+    for line in textwrap.wrap(shown, max(40, screen.width - 3)):
+        screen.print(f"   {line}", style=style, markup=False, soft_wrap=True)
 
 
 def name_column(names: Iterable[str]) -> int:

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn
 
 from stackroom.cli.events import FileEvent, PlanEvent
-from stackroom.cli.output import safe
+from stackroom.cli.output import count, safe
 
 NAME_WIDTH = 36
 """Columns for the name of the file in the line of the bar."""
@@ -49,7 +49,7 @@ class Pace:
     def in_words(self) -> str:
         """Return, for instance, ``4.1 pages/s, 1:20 left``; empty while nothing is known."""
         elapsed = max(time.monotonic() - self._start, 1e-6)
-        parts = [f"{self.pages / elapsed:.1f} pages/s"] if self.pages else []
+        parts = [speed(self.pages / elapsed)] if self.pages else []
         share = self._share_done()
         if 0 < share < 1:
             parts.append(f"{clock(elapsed / share - elapsed)} left")
@@ -63,6 +63,14 @@ class Pace:
         return self.files / self.total_files if self.total_files else 0.0
 
 
+def speed(pages_per_second: float) -> str:
+    """Return ``4.1 pages/s``, or ``3 pages/min`` for what is slower than a page in two seconds."""
+    if pages_per_second >= 0.5:
+        return f"{pages_per_second:.1f} pages/s"
+    per_minute = pages_per_second * 60
+    return f"{per_minute:.0f} pages/min" if per_minute >= 1.5 else f"{max(per_minute, 0.1):.1f} pages/min"
+
+
 def clock(seconds: float) -> str:
     """Return a duration as ``m:ss`` or ``h:mm:ss``."""
     minutes, rest = divmod(round(seconds), 60)
@@ -72,8 +80,8 @@ def clock(seconds: float) -> str:
 
 @contextmanager
 def display(console: Console) -> Iterator[Display]:
-    """Give a bar if the console is a terminal, lines otherwise."""
-    if not console.is_terminal:
+    """Give a bar if the console is a terminal that can move its cursor, lines otherwise."""
+    if not console.is_terminal or console.is_dumb_terminal:
         yield _Lines(console)
         return
     progress = Progress(
@@ -130,8 +138,8 @@ class _Lines:
 def file_line(event: FileEvent) -> str:
     """Return one line, with rich's markup, about a file that is done."""
     colour = {"searchable": "green", "partial": "yellow", "pending": "cyan"}.get(event.state, "red")
-    details = [f"{event.pages} pages"] if event.pages else []
-    details += [f"{event.chunks} chunks"] if event.chunks is not None and not event.failed else []
+    details = [count(event.pages, "page")] if event.pages else []
+    details += [count(event.chunks, "chunk")] if event.chunks is not None and not event.failed else []
     details += [f"{event.seconds:.1f} s"] if event.seconds is not None else []
     line = f"[{colour}]{event.state}[/] {safe(event.source_id)}"
     if details:

@@ -1,7 +1,6 @@
 """``stackroom search``: ask all corpora, or some, and show where each answer comes from."""
 
 import json
-import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +13,7 @@ from stackroom.cli.output import (
     only_json_on_stdout,
     print_json,
     print_warning,
+    print_wrapped,
     safe,
 )
 from stackroom.cli.project import Options
@@ -106,10 +106,7 @@ def print_hits(hits: "Sequence[SearchHit]", screen: Console, *, explain: bool) -
         if hit.headings:
             screen.print(f"   [cyan]{safe(' > '.join(hit.headings))}[/]", soft_wrap=True)
         screen.print(f"   [dim]score {hit.score:.3f} · {ranks_in_words(hit.ranks)}[/]", soft_wrap=True)
-        width = max(40, screen.width - 3)
-        snippet = textwrap.shorten(hit.text, SNIPPET_CHARACTERS, placeholder=" …")
-        for line in textwrap.wrap(safe(snippet), width):
-            screen.print(f"   {line}", soft_wrap=True)
+        print_wrapped(hit.text, screen, SNIPPET_CHARACTERS)
         if explain:
             _print_explanation(hit.to_json(), screen)
         screen.print()

@@ -1,6 +1,5 @@
 """``stackroom similar``: which documents resemble this one, and where."""
 
-import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from stackroom.cli.output import EXIT_FINE, console, only_json_on_stdout, print_json, print_warning, safe
+from stackroom.cli.output import (
+    EXIT_FINE,
+    console,
+    only_json_on_stdout,
+    print_json,
+    print_warning,
+    print_wrapped,
+    safe,
+)
 from stackroom.cli.source_argument import Source, find_source, matching_sources
 from stackroom.config import Config
 from stackroom.errors import ConfigError, SourceError, StoreNotFoundError
@@ -113,11 +120,15 @@ def resembling(
     """
     from stackroom.articles.similar import similar_sources
     from stackroom.stages.bench import Bench, BenchSettings
+    from stackroom.stages.serving import building
     from stackroom.stores.base import open_store
 
     settings = BenchSettings.of(config, corpus)
     with Bench(settings, open_store=lambda uri, spec: open_store(uri, spec, create=False)) as bench:
         store = bench.store  # a corpus without a store is left out before anything is converted
+        state = building(bench)
+        if state is not None:
+            print_warning(f"{corpus}: {state.in_words()}; only those are compared")
         own = _passages(config, bench, source, path)
         itself = source.source_id if source is not None and source.corpus == corpus else None
         similar = similar_sources(store, own.vectors, itself, k, passages)
@@ -157,10 +168,7 @@ def print_similar(found: Sequence[Resembling], screen: Console) -> None:
         for passage in one.found.passages:
             page = passage.metadata.get("page_first")
             place = f" page {page}" if page is not None else ""
-            screen.print(f"   [cyan]{passage.score:.3f}{place}[/] {_short(passage.text)}", soft_wrap=True)
-            screen.print(f"   [dim]like: {_short(one.own.texts[passage.own_index])}[/]", soft_wrap=True)
+            screen.print(f"   [cyan]{passage.score:.3f}{place}[/]", soft_wrap=True)
+            print_wrapped(passage.text, screen, PASSAGE_CHARACTERS)
+            print_wrapped(f"like: {one.own.texts[passage.own_index]}", screen, PASSAGE_CHARACTERS, style="dim")
         screen.print()
-
-
-def _short(text: str) -> str:
-    return safe(textwrap.shorten(text, PASSAGE_CHARACTERS, placeholder=" …"))

@@ -112,7 +112,8 @@ def status(
         print_stores(stores, console())
         print_record_sets(records, console())
     failed = any(line.state == "quarantined" for line in lines) or any(line.failed for line in records)
-    return EXIT_FILES_FAILED if failed else EXIT_FINE
+    vanished = [name for name in names if print_vanished(name, lines)]
+    return EXIT_FILES_FAILED if failed or vanished else EXIT_FINE
 
 
 def source_lines(config: Config, corpus: str) -> list[SourceLine]:
@@ -216,6 +217,17 @@ def print_status(lines: Sequence[SourceLine], screen: Console, *, every: bool) -
         _print_corpus(corpus, [line for line in lines if line.corpus == corpus], screen, every=every)
     if any(line.state == "pending" or not line.present for line in lines):
         screen.print(f"\nRun `{program()} ingest` to bring the stores up to date.")
+
+
+def print_vanished(corpus: str, lines: Sequence[SourceLine]) -> bool:
+    """Warn if so much of a corpus is gone that ingestion removes nothing; returns whether it is."""
+    from stackroom.plan import refusal
+
+    known = [line for line in lines if line.corpus == corpus and line.content_hash is not None]
+    why = refusal(sum(not line.present for line in known), len(known))
+    if why is not None:
+        print_warning(f"{corpus}: nothing is removed: {why} (`{program()} ingest {corpus} --confirm-deletions`)")
+    return why is not None
 
 
 def print_stores(stores: Sequence[StoreLine], screen: Console) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from stackroom.config import Config, RetrievalSettings
 from stackroom.errors import QueryError
+from stackroom.retrieval.filter_hints import filter_hints
 from stackroom.retrieval.fusion import SIDES, RankedList
 from stackroom.retrieval.hits import (
     Neighbour,
@@ -80,7 +81,9 @@ class Searcher:
         lists, warnings = self._ask(names, wanted, k, canonical, skip_absent=corpora is None)
         ranked, more = self._rank(lists, wanted, k)
         hits = [self._hit(entry, settings, canonical, explain) for entry, settings in ranked[:k]]
-        return SearchResult(tuple(hits), (*warnings, *more))
+        offered = {field.name for name in names for field in self._config.corpus(name).filter_fields}
+        hints = filter_hints(canonical, self._fields(names), offered) if canonical and not hits else []
+        return SearchResult(tuple(hits), (*warnings, *more, *hints))
 
     def sides(self, corpus: str) -> CorpusSides:
         """Return the two sides of a corpus, which evaluation measures one by one.
@@ -112,6 +115,10 @@ class Searcher:
     ) -> None:
         """Close everything."""
         self.close()
+
+    def _fields(self, names: Sequence[str]) -> dict[str, str]:
+        """Return the metadata fields of the chunks of some corpora, with their kinds."""
+        return {name: kind for corpus in names for name, kind in self.sides(corpus).fields().items()}
 
     def _ask(
         self, names: Sequence[str], query: str, k: int, where: Mapping[str, Any] | None, skip_absent: bool

@@ -143,6 +143,13 @@ class StoreSides:
         except DEGRADES:
             return []
 
+    def fields(self) -> dict[str, str]:
+        """Return the metadata fields of the chunks with their kinds; none where the keyword index cannot be used."""
+        try:
+            return self.index().fields()
+        except DEGRADES:
+            return {}
+
     def store(self, embedder: Embedder) -> VectorStore:
         """Return the opened vector store.
 

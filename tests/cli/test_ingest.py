@@ -170,3 +170,28 @@ def _wait_until(condition) -> None:
     while not condition():
         assert time.monotonic() < deadline, "gave up waiting"
         time.sleep(0.05)
+
+
+def test_an_empty_folder_says_where_was_looked_for_what(project, capsys):
+    plan = {"event": "plan", "files": 0, "unchanged": 0, "found": 0}
+    project.script(plan, project.done())
+    assert main(["ingest"]) == 0
+    printed = capsys.readouterr().out
+    assert f"no documents found in {project.folder}/docs (looked for PDF, Word" in printed
+    assert "nothing to do" not in printed
+
+
+def test_files_that_are_not_tried_again_are_counted(project, capsys):
+    project.script(
+        {"event": "plan", "files": 0, "unchanged": 3, "found": 5, "held_back": 2}, project.done(searchable=3)
+    )
+    assert main(["ingest"]) == 0
+    said = "nothing to do, 3 unchanged, 2 quarantined and not tried again (`"
+    assert said in capsys.readouterr().out
+
+
+def test_refused_deletions_are_told_on_standard_error_and_by_the_exit_code(project, capsys):
+    why = "9 of 10 files have vanished at once; confirm with `--confirm-deletions`"
+    project.script({"event": "plan", "files": 0, "unchanged": 1, "refused": why}, project.done(searchable=10))
+    assert main(["ingest"]) == 2
+    assert f"papers: nothing was removed: {why}" in capsys.readouterr().err.replace("\n", " ")

@@ -94,7 +94,7 @@ def test_samples_are_shown_on_request(project, capsys):
 
 
 def test_a_long_list_is_cut_and_says_how_to_see_the_rest(project, capsys):
-    record(project, {"a.md": [finding("info", f"rule_{number:02}") for number in range(70)]}, [])
+    record(project, {"a.md": [finding("warning", f"rule_{number:02}") for number in range(70)]}, [])
     assert main(["lint"]) == 0
     out = capsys.readouterr().out
     assert "and 10 more" in out

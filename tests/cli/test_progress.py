@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from stackroom.cli.events import DoneEvent, FileEvent, PlanEvent, parse_event
-from stackroom.cli.progress import Pace, clock, display, file_line
+from stackroom.cli.progress import Pace, clock, display, file_line, speed
 
 
 @pytest.mark.parametrize(("seconds", "shown"), [(0, "0:00"), (59.6, "1:00"), (754, "12:34"), (7322, "2:02:02")])
@@ -29,6 +29,23 @@ def test_without_pages_the_time_left_follows_the_files():
     pace._start -= 5
     pace.file(FileEvent("a.md", "searchable"))
     assert pace.in_words() == "0:15 left"
+
+
+@pytest.mark.parametrize(
+    ("pages_per_second", "shown"),
+    [(4.06, "4.1 pages/s"), (0.5, "0.5 pages/s"), (0.2, "12 pages/min"), (0.01, "0.6 pages/min"), (0, "0.1 pages/min")],
+)
+def test_a_slow_pace_is_given_per_minute(pages_per_second, shown):
+    assert speed(pages_per_second) == shown
+
+
+def test_a_terminal_that_cannot_move_its_cursor_gets_lines(monkeypatch):
+    monkeypatch.setenv("TERM", "dumb")
+    screen = Console(file=io.StringIO(), force_terminal=True, width=120, color_system=None)
+    with display(screen) as shown:
+        shown.plan(PlanEvent(2, 0, None))
+        shown.file(FileEvent("fine.pdf", "searchable", pages=1, chunks=1))
+    assert screen.file.getvalue().startswith("1/2 searchable fine.pdf (1 page, 1 chunk) · ")
 
 
 def test_a_file_name_can_neither_style_nor_drive_the_terminal():

@@ -101,3 +101,13 @@ def test_before_any_ingestion_the_answer_is_empty_and_says_so(project, capsys):
     assert "ingest" in " ".join(answer["warnings"])
     assert "ingest" in printed.err
     assert not project.state.exists()
+
+
+def test_a_filter_that_matches_nothing_says_what_may_be_wrong(in_filled, capsys):
+    assert main(["search", "fish", "--filter", '{"titel": "Otters"}', "--json"]) == 0
+    printed = capsys.readouterr()
+    (hint,) = json.loads(printed.out)["warnings"]
+    assert hint.startswith("no chunk has the field 'titel', did you mean 'title'?")
+    assert hint in printed.err.replace("\n", " ")
+    assert main(["search", "fish", "--filter", '{"title": {"$contains": "Otter"}}', "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["warnings"] == []

@@ -132,3 +132,12 @@ def test_a_missing_folder_is_named_and_the_other_corpora_are_shown(project, caps
     printed = capsys.readouterr()
     assert f"gone: {project.folder / 'disk'} is not an existing folder" in " ".join(printed.err.split())
     assert "papers: 1 file, 1 pending" in printed.out
+
+
+def test_a_corpus_that_has_mostly_vanished_is_pointed_out(own_copy, capsys):
+    for path in list(own_copy.folder.rglob("*.md"))[:3]:
+        path.unlink()
+    assert main(["status"]) == 2
+    said = capsys.readouterr().err.replace("\n", " ")
+    assert "notes: nothing is removed: 3 of 4 files have vanished at once" in said
+    assert "ingest notes --confirm-deletions`" in said

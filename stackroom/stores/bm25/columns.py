@@ -89,6 +89,12 @@ class Columns:
         self._masks: OrderedDict[str, np.ndarray] = OrderedDict()
         self._lock = threading.Lock()
 
+    def kinds(self) -> dict[str, str]:
+        """Return every field with what its first value is: ``list``, ``string``, ``int``, ``float`` or ``bool``."""
+        names = {"str": "string"}
+        firsts = {name: type(json.loads(self._values[number].as_py()[0])) for name, number in self._fields.items()}
+        return {name: names.get(kind.__name__, kind.__name__) for name, kind in firsts.items()}
+
     def mask(self, canonical: Mapping[str, Any]) -> np.ndarray:
         """Return which rows match a filter in canonical form: (rows,) bool, not to be changed."""
         key = json.dumps(canonical, sort_keys=True, default=str)

@@ -155,6 +155,10 @@ class KeywordIndex:
         """Number of rows."""
         return len(self._rows)
 
+    def fields(self) -> dict[str, str]:
+        """Return the metadata fields of the rows with their kinds; see :meth:`Columns.kinds`."""
+        return self._columns.kinds()
+
     def search(self, query: str, k: int, where: Mapping[str, Any] | None = None) -> list[StoreHit]:
         """Return the ``k`` best rows that hold a term of the query, best first; equal scores in the order of the rows.
 
