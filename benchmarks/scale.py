@@ -130,7 +130,7 @@ class Stopwatch:
                 yield item
 
         assets.per_file.prepared = waited
-        for name in ("build_keyword_index", "lint_whole_corpus", "write_stores_config"):
+        for name in ("refresh_stores", "lint_whole_corpus", "write_stores_config"):
             setattr(assets.indexes, name, self.timed(getattr(assets.indexes, name), "refreshing"))
 
 
@@ -154,7 +154,7 @@ def first_ingest(files):
             "refreshing": watch.refreshing,
             "orchestration": (wall - outside) / max(done, 1) * 1000,
             "orchestration, processor": (processor - watch.processor) / max(done, 1) * 1000,
-            "growth": max(memory[1:], default=0) - memory[min(1, len(memory) - 1)] if memory else 0,
+            "growth": max(memory[1:]) - memory[1] if len(memory) > 1 else 0,
             "resident": memory[-1] if memory else 0,
         }
 
@@ -171,6 +171,7 @@ def first_ingest(files):
     options = launch._parser().parse_args(["ingest", "--corpus", CORPUS])
     code = launch.ingest(load_config(ROOT), options, say)
     assert (code, done) == (0, files), (code, done)
+    memory.append(resident())
     return figures()
 
 

@@ -140,7 +140,7 @@ class ArtefactFolder:
         """
         if suffix not in SUFFIXES:
             raise ValueError(f"{suffix!r} is not a suffix of artefacts; add it to SUFFIXES")
-        return self.root / stage / f"{artefact_name(source)}.{suffix}"
+        return Path(f"{self.root}/{stage}/{artefact_name(source)}.{suffix}")  # asked for every file at every refresh
 
     def delete(self, source: str) -> int:
         """Delete every artefact of a source and return how many there were."""
