@@ -6,9 +6,11 @@ import os
 import dagster as dg
 import pytest
 
+from assets.build import build_defs
 from assets.tidy import superseded_runs, tidy_everything
 from stackroom.embedding import open_embedder
 from stackroom.housekeeping import tidy, tidy_vectors
+from stackroom.ledger import Ledger
 from stackroom.settings import EmbedderSettings
 from tests.project import CORPUS
 
@@ -46,6 +48,22 @@ def test_the_newest_run_of_every_file_stays_and_superseded_ones_go(project):
     noted = dg.AssetRecordsFilter(dg.AssetKey([CORPUS, "chunks"]), asset_partitions=["bad.pdf"])
     assert project.instance.fetch_observations(noted, limit=1).records[0].run_id == first.run_id
     assert counts(tidy_everything(project.config, project.instance, now=NEXT_YEAR))["runs"] == 0
+
+
+def test_the_job_deletes_nothing_in_a_dry_run_and_says_what_it_would(project):
+    log = project.state.root / "logs" / "ingest-corpus-notes-20200101-000000.log"
+    project.state.ledger.parent.mkdir(exist_ok=True)
+    Ledger(project.state.ledger).close()
+    log.parent.mkdir()
+    log.write_text("x")
+    os.utime(log, (1e9, 1e9))
+    job = build_defs(project.config).resolve_job_def("tidy")
+    for dry_run, left in ((True, True), (False, False)):
+        ops = {"ops": {"delete_what_is_too_old": {"config": {"dry_run": dry_run}}}}
+        result = job.execute_in_process(instance=project.instance, run_config=ops)
+        (output,) = (event for event in result.all_events if event.is_successful_output)
+        assert output.event_specific_data.metadata["logs"].value == 1
+        assert log.exists() is left
 
 
 def test_a_run_in_flight_is_never_deleted(project):
