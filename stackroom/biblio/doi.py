@@ -4,20 +4,22 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from stackroom.biblio.doi_cache import DoiCache
-from stackroom.biblio.doi_client import DoiClient
 from stackroom.biblio.doi_text import doi_key, is_doi, is_placeholder, normalize_doi
 from stackroom.biblio.lookup import Answer, Found, NotFound, Unavailable
 from stackroom.biblio.services import SERVICES
 from stackroom.config import MetadataSettings
 
+if TYPE_CHECKING:
+    from stackroom.biblio.doi_client import DoiClient
+
 
 class DoiResolver:
     """Answers what is known of a DOI. Safe to use from several threads; close it when done."""
 
-    def __init__(self, client: DoiClient | None, cache: DoiCache) -> None:
+    def __init__(self, client: "DoiClient | None", cache: DoiCache) -> None:
         """Combine a client and a cache.
 
         Args:
@@ -66,7 +68,7 @@ class DoiResolver:
         return answer
 
     @staticmethod
-    def _ask_all(client: DoiClient, doi: str) -> Answer:
+    def _ask_all(client: "DoiClient", doi: str) -> Answer:
         denied: list[str] = []
         failures: list[str] = []
         for service in client.services:
@@ -93,6 +95,8 @@ def open_resolver(
     cache = DoiCache(cache_file, found_days=settings.record_days, missing_days=settings.missing_days)
     if settings.lookup != "on":
         return DoiResolver(None, cache)
+    from stackroom.biblio.doi_client import DoiClient  # its HTTP library is loaded only by those who ask
+
     services = [SERVICES[name] for name in settings.services]
     if base_urls is not None:
         services = [replace(item, base_url=base_urls[item.name]) for item in services if item.name in base_urls]
