@@ -43,7 +43,8 @@ def _source_sensor(config: Config, corpus: str, jobs: Sequence[Any], look: Look)
         # Runs end with a refresh of their own, which removes nothing; and one that is queued or running is enough.
         wanted = bool(planned.delete) or (seen.behind and not planned.process)
         refresh = wanted and not runs_of(instance, corpus)
-        requests = requests_for(corpus, seen, known_sources(instance, corpus), refresh=refresh)
+        ordered = known_sources(instance, corpus) if planned.process else []
+        requests = requests_for(corpus, seen, ordered, refresh=refresh)
         if not requests:
             return dg.SkipReason(why_nothing(seen))
         return dg.SensorResult(run_requests=requests, cursor=str(seen.version))
