@@ -15,7 +15,7 @@ from assets.corpus_metadata import check_metadata, index_metadata, lint_metadata
 from assets.events import SEVERITIES
 from assets.in_flight import busy_sources
 from assets.partitions import known_sources, remove_sources
-from assets.show import table
+from assets.show import plain, table
 from assets.stage_asset import asset_key, freshness, pool_name
 from resources.bench import KINDS, bench_of, resource_key
 from stackroom.config import Config
@@ -87,6 +87,7 @@ def index_assets(config: Config, corpus: str) -> list[dg.AssetsDefinition]:
                 "removed": dg.MetadataValue.int(len(removal.sources)),
                 "dry_run": dg.MetadataValue.bool(config.dry_run),
                 "refused": dg.MetadataValue.text(refused or ""),
+                "left_for_the_next_time": plain(removal.problem or ""),
                 "sources": table(shown, {"source": "string", "rows": "int"}),
             }
         )

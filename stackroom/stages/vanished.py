@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
+from stackroom.errors import StoreUnavailableError
 from stackroom.plan import Plan
 from stackroom.stages.bench import Bench
 from stackroom.stages.reconcile import plan_corpus
@@ -18,11 +19,13 @@ class Removal:
     """Sources that are not known any more and still had rows; see :func:`strays`."""
     rows: Mapping[str, int] = field(default_factory=dict)
     """Rows deleted from the vector store, by source; empty after a dry run."""
+    problem: str | None = None
+    """Why not everything was removed: the store does not answer. What is left is found the next time."""
 
     @property
     def sources(self) -> tuple[str, ...]:
         """Everything that was removed, or would be."""
-        return (*self.planned.delete, *self.strays)
+        return tuple(self.rows) if self.rows or self.problem else (*self.planned.delete, *self.strays)
 
 
 def remove_vanished(
@@ -38,13 +41,18 @@ def remove_vanished(
 
     Raises:
         SourceError: the folder cannot be read; nothing is removed then.
-        StoreError: the store cannot be reached; what was not removed is found the next time.
+        StoreError: the store is damaged, or not for this model.
     """
     planned = plan_corpus(bench, confirm_deletions=confirm_deletions, busy=busy)
-    removal = Removal(planned, () if planned.refused else tuple(strays(bench)))
-    if dry_run:
-        return removal
-    return Removal(planned, removal.strays, {source: remove_source(bench, source) for source in removal.sources})
+    found: tuple[str, ...] = ()
+    rows: dict[str, int] = {}
+    try:
+        found = () if planned.refused else tuple(strays(bench))
+        for source in () if dry_run else (*planned.delete, *found):
+            rows[source] = remove_source(bench, source)
+    except StoreUnavailableError as error:  # the keyword index and the reports can be made all the same
+        return Removal(planned, found, rows, str(error))
+    return Removal(planned, found, rows)
 
 
 def strays(bench: Bench) -> list[str]:
