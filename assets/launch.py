@@ -7,6 +7,7 @@ line on standard output; everything else (Dagster's log, library warnings) goes 
 
 import argparse
 import functools
+import gc
 import json
 import os
 import sys
@@ -295,4 +296,6 @@ def _parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    code = main()
+    gc.freeze()  # everything is closed; looking for cycles among a million objects on the way out takes a second
+    sys.exit(code)
