@@ -1,9 +1,12 @@
 """Whatever is changed behind a record set's back is found, named, and mended from artefacts and cache."""
 
+import time
+
 import numpy as np
 import pytest
 
 from stackroom.artefacts import StoredRow
+from stackroom.housekeeping import tidy
 from stackroom.identity import chunk_id
 from stackroom.outcome import Produced
 from stackroom.records.doctor import examine_records, overview, repair_records
@@ -37,6 +40,17 @@ def test_a_healthy_record_set_has_no_problems_and_is_counted(ingested):
         found = overview(bench)
         assert (found.files, found.records, found.refused) == ({"searchable": 2}, 18, 1)
         assert sorted(found.collections.values()) == [3] * 6
+
+
+def test_tidying_up_leaves_everything_of_a_record_set(ingested):
+    assert {one.kind: one.count for one in tidy(ingested.config, now=time.time() + 10 * 365 * 86400)} == {
+        "artefacts": 0,
+        "conversions": 0,
+        "logs": 0,
+        "vectors": 0,
+    }
+    with ingested.bench() as bench:
+        assert examine_records(bench) == []
 
 
 def test_rows_that_are_gone_altered_or_foreign_are_found_and_mended(ingested):

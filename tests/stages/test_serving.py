@@ -21,7 +21,7 @@ from stackroom.retrieval.search import Searcher
 from stackroom.stages.bench import Bench, FileWork
 from stackroom.stages.removal import withdraw_source
 from stackroom.stages.rows import rows_with_vectors
-from stackroom.stages.serving import asked_for, building, settle_collections, verify_collection
+from stackroom.stages.serving import Settled, asked_for, building, settle_collections, verify_collection
 from stackroom.stores.base import CollectionSpec, open_store
 from tests.filled import CORPUS, DOCUMENTS, Filled, copy, fill, hide_environment
 from tests.small_model import write_small_model
@@ -124,6 +124,36 @@ def test_the_old_model_answers_until_the_new_collection_is_complete(library, sma
     assert stores["domains"][CORPUS]["vector_stores"][0]["name"] == new.name
     with library.bench() as bench:
         assert (new.dimension, examine(bench)) == (96, [])
+
+
+def test_both_sides_agree_on_chunks_while_the_new_collection_is_built(library, small):
+    library.use_model(small)
+    library.ingest(most=3)
+    with Searcher(library.config) as searcher:
+        result = searcher.search("grey heron waits in shallow water", k=1)
+    assert (result.hits[0].ranks, result.warnings) == ({"dense": 1, "bm25": 1}, ())
+
+
+def test_settings_that_leave_the_model_as_it_is_build_nothing(library):
+    old = read_serving(library.root / ".stackroom", CORPUS)
+    library.settings("    embedder: {batch_size: 7, threads: 1}\n")
+    assert library.ingest() == ()
+    assert library.searched() == ("birds/heron.md", old.collection, ())
+    with library.bench() as bench:
+        assert settle_collections(bench) == Settled()
+    now = read_serving(library.root / ".stackroom", CORPUS)
+    assert (now.place, now.embedder["batch_size"]) == (old.place, 7)
+
+
+def test_a_state_folder_that_is_moved_still_answers(library, tmp_path):
+    text = (library.root / "stackroom.yaml").read_text()
+    (library.root / "stackroom.yaml").write_text(text.replace(f"vector_store: '{library.store}'", "description: d"))
+    library.ingest()
+    assert library.searched()[2] == ()
+    (library.root / ".stackroom").rename(tmp_path / "elsewhere")
+    with (library.root / "stackroom.yaml").open("a") as settings:
+        settings.write(f"state_folder: {tmp_path}/elsewhere\n")
+    assert library.searched()[::2] == ("birds/heron.md", ())
 
 
 def test_a_crash_between_switch_and_drop_is_finished_by_the_next_run(library, small):
