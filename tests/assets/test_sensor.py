@@ -174,7 +174,8 @@ def test_edited_settings_count_at_the_next_look(settled):
     assert look(settled, loaded) == "4 files unchanged; 1 still being written and left for the next look"
     settled.settings("    exclude: ['a.md']\nschedules: {settle_seconds: 0, partitions_per_run: 1}\n")
     write(settled, "newer.md", "# New", age=0)
-    assert look(settled, loaded) == [("ingest_notes", "new.md", "new.md"), ("ingest_notes", "newer.md", "newer.md")]
+    new = [("ingest_notes", "new.md", "new.md"), ("ingest_notes", "newer.md", "newer.md")]
+    assert look(settled, loaded) == [*new, ("refresh_notes", None, None)]  # which removes what is excluded now
 
 
 def test_a_corpus_that_was_moved_is_filled_at_its_new_place_at_the_next_look(settled):
