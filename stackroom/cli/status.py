@@ -235,7 +235,8 @@ def print_stores(stores: Sequence[StoreLine], screen: Console) -> None:
     for store in stores:
         if store.building is not None:
             screen.print(
-                f"{store.corpus}: {store.building['in_words']}; the old one answers searches until then",
+                f"{store.corpus}: {store.building['in_words']}; the old one answers searches until then "
+                f"(`{program()} ingest {store.corpus}` goes on)",
                 markup=False,
                 soft_wrap=True,
             )

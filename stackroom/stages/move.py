@@ -194,6 +194,8 @@ def _switch(config: Config, bench: Bench, uri: str) -> None:
         configured = known.configured  # moved before: the settings still name the first store
     kept = [one for one in (known.kept if known else ()) if one.uri != uri]
     kept.append(KeptStore(bench.settings.store_uri, bench.collection.name))
+    answering = serving_elsewhere(bench)  # the settings named yet another store, which was being filled
+    kept += [KeptStore(*answering.place)] if answering is not None and answering.uri != uri else []
     home = configured or config.default_store_uri
     moved = MovedStore(configured, None if uri == home else uri, tuple(dict.fromkeys(kept)))
     write_moved_store(config.state_folder, bench.name, moved)

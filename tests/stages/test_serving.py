@@ -305,6 +305,20 @@ def test_another_store_is_filled_from_the_artefacts_without_embedding_anything(l
     assert read_moved_stores(library.root / ".stackroom") == {}
 
 
+def test_a_move_while_another_store_is_being_filled_keeps_both(library):
+    old = read_serving(library.root / ".stackroom", CORPUS)
+    library.backend = "chroma"
+    library.settings()
+    library.ingest(most=1)
+    assert main(["move", CORPUS, "--to", "sqlite:third.db"]) == 0
+    assert library.searched() == ("birds/heron.md", old.collection, ())
+    assert read_serving(library.root / ".stackroom", CORPUS).uri == f"sqlite:{library.root}/third.db"
+    kept = read_moved_stores(library.root / ".stackroom")[CORPUS].kept
+    assert [one.uri for one in kept] == [library.store, old.uri]
+    assert main(["move", CORPUS, "--drop-old"]) == 0
+    assert not exists(*old.place)
+
+
 def test_without_the_old_model_the_new_collection_answers_and_says_so(library, small, tmp_path):
     other = write_small_model(tmp_path / "other", factor=1.5)
     library.use_model(other)
