@@ -16,6 +16,7 @@ from stackroom.records.bench import RecordBench, RecordWork
 from stackroom.records.flatten import FLATTENER_VERSION
 from stackroom.records.lint import RECORD_LINT_VERSION, as_json, lint_set
 from stackroom.records.registry import KnownCollection
+from stackroom.stages.corpus import not_searchable
 from stackroom.stores.bm25.index import build_index
 
 SET_LINT_SCHEMA = "stackroom.records_lint_report/1"
@@ -274,7 +275,7 @@ def _lint_checks(data: Mapping[str, Any]) -> tuple[CheckResult, ...]:
         CheckResult(
             "nothing_quarantined",
             passed=not failed,
-            message=f"{len(failed)} files are not searchable" if failed else "every file is searchable",
+            message=not_searchable(len(failed)),
             details={"files": failed[:20]},
         ),
         CheckResult(

@@ -147,7 +147,7 @@ def _quarantine_check(data: dict[str, Any]) -> tuple[CheckResult, ...]:
         CheckResult(
             "nothing_quarantined",
             passed=not failed,
-            message=f"{len(failed)} files are not searchable" if failed else "every file is searchable",
+            message=not_searchable(len(failed)),
             details={
                 "files": failed[:20],
                 "retry": "replace the files, or run `stackroom ingest --retry` to try the same files again",
@@ -159,6 +159,13 @@ def _quarantine_check(data: dict[str, Any]) -> tuple[CheckResult, ...]:
 def _digest(value: Any) -> str:
     """Return a hash in place of a list of every file, which would be most of the artefact and of the time it takes."""
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+
+
+def not_searchable(files: int) -> str:
+    """Return how many files are not searchable, in words."""
+    if not files:
+        return "every file is searchable"
+    return "1 file is not searchable" if files == 1 else f"{files} files are not searchable"
 
 
 def _count(values: Any) -> dict[str, int]:

@@ -14,6 +14,7 @@ from stackroom.remembered import (
     forget_corpus,
     read_added_corpora,
     read_moved_stores,
+    read_serving,
     serving_file,
     write_moved_store,
     write_serving,
@@ -138,6 +139,8 @@ def _collections(config: Config, corpus: str) -> list[tuple[str, str]]:
             found.update(dict.fromkeys((uri, name) for uri, name, _ in manifest.collections()))
     moved = read_moved_stores(config.state_folder).get(corpus)
     found.update(dict.fromkeys((kept.uri, kept.collection) for kept in (moved.kept if moved else ())))
+    serving = read_serving(config.state_folder, corpus)
+    found.update({serving.place: None} if serving is not None else {})  # an empty collection is noted nowhere else
     return [place for place in found if place[1].startswith(f"{corpus}-") and _is_of(corpus, *place)]
 
 

@@ -166,7 +166,7 @@ def test_the_partitions_of_a_check_say_which_files_passed(page):
 
 def test_the_corpus_report_names_what_failed_and_how_to_try_again(page):
     page.open(f"/assets/{CORPUS}/corpus_lint_report?view=checks&checkDetail=nothing_quarantined")
-    page.shows("1 files are not searchable", "stackroom ingest --retry")
+    page.shows("1 file is not searchable", "stackroom ingest --retry")
     page.click("//*[contains(text(), 'Show Markdown')]")
     assert "&#" not in page.shows("broken.pdf", "empty")
 

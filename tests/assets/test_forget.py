@@ -52,6 +52,16 @@ def test_everything_made_of_a_corpus_goes_and_its_documents_stay(gone):
         forget_everything(gone.config, gone.instance, CORPUS)
 
 
+def test_a_collection_that_has_become_empty_goes_as_well(gone):
+    serving = read_serving(gone.state.root, CORPUS)
+    with Manifest(gone.state.manifest) as manifest:
+        manifest.delete_collection(*serving.place)
+    (found,) = forget_everything(gone.config, gone.instance, CORPUS)["collections"]
+    assert found["collection"] == serving.collection
+    with pytest.raises(StoreNotFoundError):
+        open_store(serving.uri, CollectionSpec(serving.collection, "", "", 0), create=False)
+
+
 def test_nothing_is_deleted_while_a_run_is_in_flight_or_a_store_is_out_of_reach(gone):
     with Manifest(gone.state.manifest) as manifest:
         place = ("qdrant:http://127.0.0.1:9", "notes-elsewhere")
