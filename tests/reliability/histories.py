@@ -314,8 +314,8 @@ def broken_off(monkeypatch, after: int) -> Iterator[Interruption]:
         for owner, names in (
             (Path, ("replace", "rename")),
             (VectorStore, ("_write_all", "_delete_all")),
-            (Ledger, ("observe", "record", "forget", "mark_indexed")),
-            (Manifest, ("put", "delete")),
+            (Ledger, ("observe", "begin", "record", "forget", "mark_indexed")),
+            (Manifest, ("begin", "put", "delete")),
         ):
             for name in names:
                 patch.setattr(owner, name, interruption.around(getattr(owner, name)))

@@ -15,7 +15,10 @@ from stackroom.stores.base import open_store
 from stackroom.stores.bm25.versions import current_version
 from tests.reliability.histories import CORPUS, Engines, Library, Picture, assert_same, picture, reconcile
 
-BACKENDS = ("memory", "sqlite", "chroma", "qdrant", "pgvector")
+BACKENDS = [
+    "sqlite",
+    *(pytest.param(name, marks=pytest.mark.slow) for name in ("memory", "chroma", "qdrant", "pgvector")),
+]
 NAMES = ("deleted", "text", "metadata", "vector", "extra", "whole")
 LONG = "\n\n".join(f"Sentence {number} of a note about otters, steam and herons." for number in range(40))
 
@@ -132,6 +135,7 @@ def index_files(library: Library):
         return current_version(bench.settings.state.bm25_index(CORPUS))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(3))
 def test_an_index_with_any_damaged_file_is_built_again(library, engines, part):
     """Every third file of the index has a bit flipped in its middle, one after the other."""
@@ -156,3 +160,19 @@ def test_an_index_that_is_gone_foreign_or_of_other_settings_is_built_again(libra
     assert mended(library, expected, engines[0]) == [("index", "stale", None)]
     meta.unlink()
     assert mended(library, expected, engines[0]) == [("index", "unreadable", None)]
+
+
+@pytest.mark.slow
+def test_a_vector_index_that_lost_its_files_is_made_anew(tmp_path, engines):
+    library = Library(tmp_path, engines[0], f"chroma:{tmp_path}/store")
+    sections = (f"## Section {number}\n\nThe otter numbered {number} swims." for number in range(1200))
+    library.write("long.md", "\n\n".join(("# Otters", *sections)))
+    library.write("short.md", "# Herons\n\nThe heron stands.")
+    reconcile(library)
+    expected = picture(library)
+    assert len(expected.rows) > 1200
+    for path in (tmp_path / "store").glob("*/*.bin"):
+        path.write_bytes(b"")
+    assert ("query", "unsearchable", None) in mended(library, expected, engines[0])
+    with library.bench() as bench:
+        assert examine(bench) == []

@@ -1,0 +1,95 @@
+"""Two ingestions at once, and locks whose holder was killed."""
+
+import json
+import shutil
+import subprocess
+import sys
+import time
+
+import psutil
+import pytest
+
+from stackroom.atomic import lock_holder, writer_lock
+from stackroom.errors import StoreLockedError
+from tests.reliability.histories import assert_same
+from tests.reliability.processes import LAUNCH, Checkout, kill, wait_until
+
+FILES = 12
+
+
+def write(checkout: Checkout) -> None:
+    for number in range(FILES):
+        sentences = "\n\n".join(f"Sentence {n} of note {number} speaks of herons." for n in range(20))
+        (checkout.folder / f"note{number:02}.md").write_text(f"# Note {number}\n\n{sentences}")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("store", ["", "sqlite:{root}/state/vectors.db"])
+@pytest.mark.parametrize("later", [False, True], ids=["at the same moment", "while the first stores files"])
+def test_two_ingestions_at_once_end_like_one(store, later, tmp_path):
+    checkout = Checkout.make(tmp_path / "two", store=store.format(root=tmp_path / "two"))
+    write(checkout)
+    first = checkout.start(LAUNCH)
+    if later:
+        for line in first.stdout:
+            if b'"file"' in line:
+                break
+    second = checkout.start(LAUNCH)
+    said = second.communicate(timeout=600)[0].decode()
+    first.communicate(timeout=600)
+    if later:
+        assert "files are being worked on by other runs; see Runs in the UI" in said
+    done = checkout.ingest()[-1]
+    assert (done["searchable"], done["pending"], done["quarantined"]) == (FILES, 0, 0)
+    fresh = Checkout.make(tmp_path / "fresh", store=f"sqlite:{tmp_path}/fresh/state/vectors.db")
+    for path in checkout.folder.iterdir():
+        shutil.copy(path, fresh.folder)
+    fresh.ingest()
+    assert_same(checkout.picture(), fresh.picture())
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_run_whose_process_was_killed_does_not_keep_its_files_busy(tmp_path):
+    checkout = Checkout.make(tmp_path / "killed")
+    write(checkout)
+    process = checkout.start(LAUNCH)
+    for line in process.stdout:
+        if b'"file"' in line:
+            break
+    kill(process)
+    wait_until(lambda: not checkout.processes(), what="the end of the workers")
+    events = checkout.ingest()
+    assert not any("other runs" in event.get("message", "") for event in events if event["event"] == "note")
+    assert events[-1]["searchable"] == FILES
+
+
+HOLD = """
+import sys, time
+from pathlib import Path
+from stackroom.atomic import writer_lock
+with writer_lock(Path(sys.argv[1]), "the index"):
+    print("held", flush=True)
+    time.sleep(600)
+"""
+
+
+def test_a_lock_names_its_holder_and_is_free_once_that_is_killed(tmp_path):
+    lock = tmp_path / "lock"
+    with subprocess.Popen([sys.executable, "-c", HOLD, str(lock)], stdout=subprocess.PIPE) as holder:
+        assert holder.stdout.readline() == b"held\n"
+        time.sleep(1.1)
+        refused = "the lock was free although somebody holds it"
+        try:
+            with writer_lock(lock, "the index"):
+                pass
+        except StoreLockedError as error:
+            refused = str(error)
+        holder.kill()
+    assert refused.startswith(f"the index is being written by process {holder.pid} on ")
+    assert "(for 1 s)" in refused or "(for 2 s)" in refused
+    assert json.loads(lock.read_text())["pid"] == holder.pid, "what a killed holder wrote stays, and counts for nothing"
+    with writer_lock(lock, "the index"):
+        assert f"process {psutil.Process().pid} on" in lock_holder(lock)
+    assert lock.read_text() == ""
