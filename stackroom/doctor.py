@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from stackroom.artefacts import StoredRow
-from stackroom.errors import ArtefactError, StoreError
+from stackroom.errors import ArtefactError, StoreError, StoreUnavailableError
 from stackroom.ledger import SourceState
 from stackroom.outcome import Failed
 from stackroom.stages import bm25_corpus, vector_collection
@@ -70,17 +70,27 @@ def repair(bench: Bench, problems: list[Problem]) -> list[Problem]:
     """Mend what :func:`examine` found, and return what could not be mended.
 
     Rows of a source are written again from its artefacts; rows of sources that do not exist are deleted; a keyword
-    index that differs is built again.
+    index that differs is built again. A vector index that does not find its rows even then is made anew: until all
+    sources are written, searches find by words alone what is missing.
     """
-    left: list[Problem] = []
-    for source in sorted({problem.source_id for problem in problems if problem.source_id is not None}):
-        kinds = {problem.kind for problem in problems if problem.source_id == source}
-        failed = _remove_foreign(bench, source) if "foreign" in kinds else _write_again(bench, source)
-        if failed is not None:
-            left.append(Problem("repair", "unreadable", f"{source}: {failed.message}", source))
+    left = _repair_sources(bench, problems)
+    if any(problem.kind == "unsearchable" for problem in problems) and bench.store.verify():
+        bench.renew_store()
+        left = [problem for source in _done(bench) for problem in _rewritten(bench, source)]
     if problems:
         build_keyword_index(bench, anew=any(problem.check == "index" for problem in problems))
         settle_collections(bench)
+    return left
+
+
+def _repair_sources(bench: Bench, problems: list[Problem]) -> list[Problem]:
+    left: list[Problem] = []
+    for source in sorted({problem.source_id for problem in problems if problem.source_id is not None}):
+        kinds = {problem.kind for problem in problems if problem.source_id == source}
+        if "foreign" in kinds:
+            left += _removed(bench, source)
+        else:
+            left += _rewritten(bench, source)
     return left
 
 
@@ -96,8 +106,14 @@ def _manifest_agrees(bench: Bench, done: Mapping[str, SourceState]) -> Iterator[
 def _rows_agree(bench: Bench, done: Mapping[str, SourceState]) -> Iterator[Problem]:
     """Every source has exactly its rows in the store, each as its artefacts have it."""
     stored: dict[str, dict[str, StoredRow]] = {}
-    for row in bench.store.scan():
-        stored.setdefault(row.source_id, {})[row.chunk_id] = row
+    try:
+        for row in bench.store.scan():
+            stored.setdefault(row.source_id, {})[row.chunk_id] = row
+    except StoreUnavailableError:
+        raise
+    except StoreError as error:
+        yield Problem("rows", "unreadable", f"the collection cannot be read: {error}")
+        return
     for source in sorted(stored.keys() - done.keys() - _waiting(bench)):
         yield Problem("rows", "foreign", f"{len(stored[source])} rows of {source}, which is no source", source)
     for source in done:
@@ -184,19 +200,21 @@ def _done(bench: Bench, only: Collection[str] | None = None) -> dict[str, Source
     }
 
 
-def _write_again(bench: Bench, source: str) -> Failed | None:
+def _rewritten(bench: Bench, source: str) -> list[Problem]:
+    """Write a source again from its artefacts, and return what kept it from being written."""
     work = FileWork(bench, source, force=True)
     for stage in (vector_collection.run, bm25_corpus.run):
         outcome = stage(work)
         if isinstance(outcome, Failed):
-            return outcome
-    return None
+            return [Problem("repair", "unreadable", f"{source}: {outcome.message}", source)]
+    return []
 
 
-def _remove_foreign(bench: Bench, source: str) -> Failed | None:
+def _removed(bench: Bench, source: str) -> list[Problem]:
+    """Delete the rows of what is no source, and return what kept them from being deleted."""
     try:
         bench.store.delete_source(source)
     except StoreError as error:
-        return vector_collection.unavailable(error, bench.collection.name)
+        return [Problem("repair", "unreadable", f"{source}: {error}", source)]
     bench.manifest.delete(bench.settings.store_uri, bench.collection.name, source)
-    return None
+    return []

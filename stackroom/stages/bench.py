@@ -173,6 +173,17 @@ class Bench:
         self._stack.callback(store.close)
         return store
 
+    def renew_store(self) -> None:
+        """Drop the vector collection with what the manifest notes of it, and make an empty one.
+
+        Raises:
+            StoreError: the store cannot be reached.
+        """
+        self.store.drop()
+        self.store.close()
+        del self.store
+        self.manifest.delete_collection(self.settings.store_uri, self.collection.name)
+
     def other_store(self, uri: str, collection: str) -> VectorStore:
         """Return another collection, opened with whatever model it was written with.
 

@@ -46,6 +46,7 @@ class ChromaStore(VectorStore):
     """A collection of Chroma."""
 
     backend = "chroma"
+    tolerated_misses = 0.1
 
     def __init__(self, spec: CollectionSpec, access: ChromaAccess, identity: Identity) -> None:
         super().__init__(spec)

@@ -160,6 +160,7 @@ class PgvectorStore(VectorStore):
     """A collection in PostgreSQL."""
 
     backend = "pgvector"
+    tolerated_misses = 0.1
 
     def __init__(self, spec: CollectionSpec, server: _Server, identity: Identity, table: str) -> None:
         super().__init__(spec)

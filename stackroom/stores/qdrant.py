@@ -82,6 +82,7 @@ class QdrantStore(VectorStore):
     """A collection of Qdrant."""
 
     backend = "qdrant"
+    tolerated_misses = 0.1
 
     def __init__(self, spec: CollectionSpec, access: QdrantAccess, identity: Identity) -> None:
         super().__init__(spec)
