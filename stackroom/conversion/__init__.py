@@ -88,6 +88,8 @@ class ConversionRequest:
     """What :meth:`Converter.classify` said earlier; without it :meth:`Converter.convert` classifies first."""
     fresh: bool = False
     """Convert again even if the cache knows the content."""
+    verified: bool = False
+    """Fail, and keep nothing, if the file no longer has the content that ``content_hash`` names."""
 
 
 @dataclass(frozen=True)

@@ -91,6 +91,7 @@ def _message(task: str, request: ConversionRequest, media: Media) -> Message:
         "source_id": request.source_id,
         "media": media.value,
         "password": request.password,
+        "content_hash": request.content_hash if request.verified else None,
         "classification": request.classification.to_json() if request.classification else None,
     }
 

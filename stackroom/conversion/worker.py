@@ -6,6 +6,7 @@ This is the one module that knows all the parts. It runs only inside worker proc
 import contextlib
 import ctypes
 import gc
+import hashlib
 import os
 import time
 from dataclasses import dataclass
@@ -46,6 +47,8 @@ class Task:
     chunks_path: Path
     final: bool
     """Whether there will be no further try."""
+    content_hash: str | None
+    """What the file must still have for its conversion to be kept; None to keep it in any case."""
     cautious: bool
     """Whether docling-parse is to be kept away from the file, because a worker died over it."""
 
@@ -62,6 +65,7 @@ class Task:
             document_path=Path(message.get("document", "")),
             chunks_path=Path(message.get("chunks", "")),
             final=bool(message.get("final")),
+            content_hash=message.get("content_hash"),
             cautious=bool(message.get("cautious")),
         )
 
@@ -116,6 +120,9 @@ class DocumentWorker:
             return {"failed": _failed(converted)}
         report({"pages": converted.pages, "step_pages": converted.pages, "step": "chunks"})
         conversion = self._chunked(task, converted, time.monotonic() - started)
+        changed = _changed(task) if task.media is Media.PDF else None  # its lines were read once more
+        if changed is not None:
+            return {"failed": _failed(changed)}
         if not conversion.chunks:
             message = f"{task.source_id}: no text was found in it"
             evidence = {"report": conversion.report.to_json()}
@@ -156,6 +163,9 @@ class DocumentWorker:
             "tables": self._options.conversion.tables,
             "packages": package_versions(),
         }
+        changed = _changed(task)
+        if changed is not None:
+            return changed
         if not converted.missing_pages or task.final or self._served == 0:
             write_packed(task.document_path, converted.to_json())
         return converted
@@ -203,6 +213,17 @@ def _announce(task: Task, max_pages: int, report: Report) -> None:
     except PdfiumError:
         return  # the classification will say what is wrong
     report({"pages": pages, "step_pages": pages, "step": "classification"})
+
+
+def _changed(task: Task) -> Failed | None:
+    """Return a failure if the file has been written since it was hashed: what was read must not be kept as the old."""
+    if task.content_hash is None:
+        return None
+    with task.path.open("rb") as file:
+        if hashlib.file_digest(file, "sha256").hexdigest() == task.content_hash:
+            return None
+    message = f"{task.source_id} changed while it was being read; the next run reads it again"
+    return Failed(ReasonCode.MISSING_INPUT, message, retryable=True)
 
 
 def _failed(failure: Failed) -> dict[str, Any]:

@@ -53,6 +53,7 @@ def request(
         password=work.bench.password(work.source_id),
         classification=classification,
         fresh=work.force,
+        verified=True,
     )
 
 
