@@ -13,6 +13,7 @@ from typing import Any, TypeVar, get_args
 
 import yaml
 from pydantic import BaseModel, Field, ValidationError
+from typing_extensions import override
 
 from stackroom.errors import ConfigError
 from stackroom.remembered import read_added_corpora, read_moved_stores
@@ -156,11 +157,28 @@ def load_config(project_folder: Path, environment: Mapping[str, str] | None = No
     )
 
 
+class _StrictLoader(yaml.SafeLoader):
+    """Refuses a key that stands twice in a mapping; YAML forbids it, PyYAML would drop the first without a word."""
+
+    @override
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen: set[Any] = set()
+        for key_node, _ in node.value:
+            if not isinstance(key_node, yaml.ScalarNode) or key_node.tag == "tag:yaml.org,2002:merge":
+                continue
+            key = self.construct_object(key_node)
+            if key in seen:
+                problem = f"the key {key!r} stands here for the second time; join the two"
+                raise yaml.constructor.ConstructorError(None, None, problem, key_node.start_mark)
+            seen.add(key)
+        return super().construct_mapping(node, deep)
+
+
 def _read_yaml(path: Path) -> dict[str, Any]:
     if not path.is_file():
         raise ConfigError(f"{path} does not exist; run from the project folder or set {CONFIG_VARIABLE}")
     try:
-        raw = yaml.safe_load(path.read_text(encoding="utf-8"))
+        raw = yaml.load(path.read_text(encoding="utf-8"), _StrictLoader)  # noqa: S506 - a SafeLoader
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} is not valid YAML: {error}") from error
     if raw is None:

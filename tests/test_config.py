@@ -37,6 +37,7 @@ def test_defaults_hold_for_every_corpus_and_a_corpus_may_differ(project):
             "corpora: {ab: {folder: papers, filter_fields: [{name: x, typ: int}]}}",
             ["filter_fields.0.typ", "value_type"],
         ),
+        ("limits: {}\ncorpora: {ab: {folder: papers}}\nlimits: {workers: 2}", ["'limits'", "second time", "line 3"]),
         ("limits: {workers: many}", ["limits.workers", "'many'", "integer"]),
         ("defaults: {ocr: {mode: sometimes}}", ["defaults.ocr.mode", "'sometimes'", "'auto', 'always' or 'never'"]),
         ("corpora: {ab: {folder: stackroom.yaml}}", ["corpora.ab.folder", "stackroom.yaml", "is not a folder"]),
