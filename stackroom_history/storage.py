@@ -5,7 +5,9 @@ differ. Dagster opens and closes a connection for every statement, which costs m
 takes; ours stay open. And serialised events are packed (:mod:`stackroom_history.packing`), to a fifth of their size.
 """
 
+import fcntl
 import os
+import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -29,6 +31,22 @@ OPEN_RUNS = 3
 
 NEEDLESS_INDEXES = ("idx_events_by_run_id", "idx_events_by_asset", "idx_events_by_asset_partition")
 """Indexes that select nothing in the file of one run, and take a quarter of it."""
+
+
+_making = threading.RLock()
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Keep other processes from making the same files.
+
+    Two that begin on a new folder at the same moment would both note the version of the tables, and Dagster refuses a
+    file with two versions for ever. The lock is released when its holder dies.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with _making, (folder / ".records.lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 class PackedText(db.Text):
@@ -69,6 +87,10 @@ class EventRecords(SqliteEventLogStorage):
 
     def _make(self, shard: str) -> None:
         """Make the tables of a file, unless they are there."""
+        with _alone(Path(self._base_dir)):
+            self._make_alone(shard)
+
+    def _make_alone(self, shard: str) -> None:
         is_new = not Path(self.path_for_shard(shard)).exists()
         engine = db.create_engine(self.conn_string_for_shard(shard), poolclass=NullPool)
         self._initdb(engine)
@@ -147,7 +169,8 @@ class History(DagsterSqliteStorage):
 
     def __init__(self, base_dir: str, inst_data: ConfigurableClassData | None = None) -> None:
         """Open the records below ``base_dir``; they are made if there are none."""
-        super().__init__(base_dir, inst_data)
+        with _alone(Path(base_dir)):
+            super().__init__(base_dir, inst_data)
         self._event_log_storage = EventRecords(os.path.join(base_dir, "history", "runs", ""))  # noqa: PTH118 - Dagster's own spelling
 
     @classmethod

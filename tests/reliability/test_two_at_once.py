@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import sqlite3
 import subprocess
 import sys
 import time
@@ -63,6 +64,23 @@ def test_a_run_whose_process_was_killed_does_not_keep_its_files_busy(tmp_path):
     events = checkout.ingest()
     assert not any("other runs" in event.get("message", "") for event in events if event["event"] == "note")
     assert events[-1]["searchable"] == FILES
+
+
+BEGIN = "import sys; from stackroom_history.storage import History; sys.stdin.readline(); History(sys.argv[1])"
+
+
+def test_processes_that_begin_on_a_new_folder_at_once_make_records_of_one_version(tmp_path):
+    command = [sys.executable, "-c", BEGIN, str(tmp_path / "state")]
+    beginners = [subprocess.Popen(command, stdin=subprocess.PIPE) for _ in range(4)]
+    time.sleep(4)  # until all have imported what they need, and wait for the line
+    for beginner in beginners:
+        beginner.stdin.close()
+    assert [beginner.wait(60) for beginner in beginners] == [0, 0, 0, 0]
+    files = sorted(path for path in (tmp_path / "state").rglob("*.db"))
+    assert len(files) == 3
+    for path in files:
+        with sqlite3.connect(path) as database:
+            assert database.execute("SELECT count(*) FROM alembic_version").fetchone() == (1,), path
 
 
 HOLD = """
