@@ -18,8 +18,8 @@ from tests.reliability.processes import LAUNCH, Checkout, kill, wait_until
 FILES = 12
 
 
-def write(checkout: Checkout) -> None:
-    for number in range(FILES):
+def write(checkout: Checkout, files: int = FILES) -> None:
+    for number in range(files):
         sentences = "\n\n".join(f"Sentence {n} of note {number} speaks of herons." for n in range(20))
         (checkout.folder / f"note{number:02}.md").write_text(f"# Note {number}\n\n{sentences}")
 
@@ -29,8 +29,9 @@ def write(checkout: Checkout) -> None:
 @pytest.mark.parametrize("store", ["", "sqlite:{root}/state/vectors.db"])
 @pytest.mark.parametrize("later", [False, True], ids=["at the same moment", "while the first stores files"])
 def test_two_ingestions_at_once_end_like_one(store, later, tmp_path):
+    files = 60 if later else FILES  # enough for the second to find the first at work
     checkout = Checkout.make(tmp_path / "two", store=store.format(root=tmp_path / "two"))
-    write(checkout)
+    write(checkout, files)
     first = checkout.start(LAUNCH)
     if later:
         for line in first.stdout:
@@ -42,7 +43,7 @@ def test_two_ingestions_at_once_end_like_one(store, later, tmp_path):
     if later:
         assert "files are being worked on by other runs; see Runs in the UI" in said
     done = checkout.ingest()[-1]
-    assert (done["searchable"], done["pending"], done["quarantined"]) == (FILES, 0, 0)
+    assert (done["searchable"], done["pending"], done["quarantined"]) == (files, 0, 0)
     fresh = Checkout.make(tmp_path / "fresh", store=f"sqlite:{tmp_path}/fresh/state/vectors.db")
     for path in checkout.folder.iterdir():
         shutil.copy(path, fresh.folder)
