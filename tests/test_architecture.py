@@ -25,7 +25,8 @@ EXCEPTIONS = {("assets/build.py", "sensors")}
 
 FLOORS = (
     {
-        "text", "ligatures", "atomic", "errors", "outcome", "identity", "fingerprint", "config", "artefacts", "state", "space",
+        "text", "ligatures", "atomic", "errors", "outcome", "identity", "fingerprint", "config", "artefacts", "state",
+        "space",
         "formats", "folder_walk", "path_patterns", "remembered", "settings",
     },
     {

@@ -1,5 +1,8 @@
 """The converter as a caller sees it: cache first, then a worker process."""
 
+import contextlib
+import threading
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -15,6 +18,30 @@ from stackroom.outcome import Failed, ReasonCode
 from stackroom.precheck import PdfClassification
 
 
+class InHand:
+    """Lets one thread at a time convert a content, so that the second of two equal files finds it in the cache."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._locks: dict[str, tuple[threading.Lock, int]] = {}
+        """Lock by content hash, and how many threads hold it or wait for it."""
+
+    @contextlib.contextmanager
+    def alone(self, content_hash: str) -> Iterator[None]:
+        """Wait until nobody else has the content in hand."""
+        with self._guard:
+            lock, users = self._locks.get(content_hash, (threading.Lock(), 0))
+            self._locks[content_hash] = lock, users + 1
+        try:
+            with lock:
+                yield
+        finally:
+            with self._guard:
+                lock, users = self._locks.pop(content_hash)
+                if users > 1:
+                    self._locks[content_hash] = lock, users - 1
+
+
 class PooledConverter:
     """Classifies and converts files in a pool of worker processes."""
 
@@ -25,6 +52,7 @@ class PooledConverter:
         spec = worker_spec(worker_module, options.to_json(), options.limits)
         workers = worker_count(options.limits, available_cores())
         self._pool = WorkerPool(spec, workers, options.limits.files_per_worker)
+        self._in_hand = InHand()
 
     @property
     def workers(self) -> int:
@@ -45,6 +73,10 @@ class PooledConverter:
         identified = identify(request.path, self._limits)
         if identified.problem is not None:
             return identified.problem
+        with self._in_hand.alone(request.content_hash):
+            return self._convert(request, identified)
+
+    def _convert(self, request: ConversionRequest, identified: Identified) -> Conversion | Failed:
         if request.fresh:
             self._cache.forget(request.content_hash, identified.media)
         known = self._cache.read_conversion(request.content_hash, identified.media)
