@@ -179,7 +179,7 @@ COMMON = {
 
 def test_after_any_history_sqlite_store_and_keyword_index_are_those_of_a_fresh_build(monkeypatch, engines, models):
     @seed(SEED)
-    @settings(max_examples=4, **COMMON)
+    @settings(max_examples=3, **COMMON)
     @given(history)
     def run(steps):
         live(steps, monkeypatch, engines, ("sqlite:{root}/a.db", "sqlite:{root}/b.db"), models)
