@@ -37,7 +37,7 @@ from stackroom.config import Config, load_config  # noqa: E402
 from stackroom.errors import StackroomError  # noqa: E402
 from stackroom.identity import partition_key  # noqa: E402
 from stackroom.ledger import Ledger, Verdict  # noqa: E402
-from stackroom.outcome import Failed, Produced  # noqa: E402
+from stackroom.outcome import Failed, Outcome, Produced  # noqa: E402
 from stackroom.plan import Plan, pages_to_do, ranges  # noqa: E402
 from stackroom.records.ingest import plan_records  # noqa: E402
 from stackroom.records.naming import corpus_of  # noqa: E402
@@ -78,7 +78,7 @@ class Tally:
 
     def file(self, source_id: str, outcomes: Outcomes, verdict: Verdict | None) -> None:
         """Report a finished file."""
-        self.converted += any(isinstance(outcomes.get(stage), Produced) for stage in ("chunks", "record_file"))
+        self.converted += any(_is_new(outcomes.get(stage)) for stage in ("chunks", "record_file"))
         for stage, count in (("embeddings", "new"), ("record_collections", "embedded")):
             outcome = outcomes.get(stage)
             self.embedded += outcome.summary[count] if isinstance(outcome, Produced) else 0
@@ -93,6 +93,10 @@ class Tally:
             pages=verdict.pages if verdict else None,
             chunks=verdict.chunks if verdict else None,
         )
+
+
+def _is_new(outcome: Outcome | None) -> bool:
+    return isinstance(outcome, Produced) and not outcome.summary.get("from_cache", False)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -31,7 +31,8 @@ class ReasonCode(StrEnum):
 
 
 REMEDIES: Mapping[ReasonCode, str] = {
-    ReasonCode.ENCRYPTED: "give the password under `passwords` in stackroom.yaml, or replace the file by an open copy",
+    ReasonCode.ENCRYPTED: "name an environment variable with the password under `passwords` of the corpus in "
+    "stackroom.yaml, or replace the file by an open copy",
     ReasonCode.CORRUPT: "replace the file by an intact copy",
     ReasonCode.NO_PAGES: "replace the file; it holds no pages",
     ReasonCode.EMPTY: "replace the file; it holds nothing",
@@ -90,11 +91,13 @@ class Failed:
     evidence: Mapping[str, Any] = field(default_factory=dict)
     retryable: bool = False
     """True when trying again without changing anything may help (a store was down)."""
+    own_remedy: str | None = None
+    """What helps here, where more can be said than for the reason in general."""
 
     @property
     def remedy(self) -> str:
         """What a person can do about it."""
-        return REMEDIES[self.reason]
+        return self.own_remedy or REMEDIES[self.reason]
 
 
 Outcome = Produced | Unchanged | Failed

@@ -55,7 +55,7 @@ def plan(
     confirm_deletions: bool = False,
     busy: Collection[str] = (),
     settling: Collection[str] = (),
-    unanswered: Collection[str] = (),
+    again: Collection[str] = (),
 ) -> Plan:
     """Compare the revisions that should be with those that are.
 
@@ -67,7 +67,7 @@ def plan(
         confirm_deletions: delete even if more than half of the corpus has vanished.
         busy: sources that runs in flight are working on; they are left alone this time.
         settling: sources in the folder that are still being written; they are left alone this time.
-        unanswered: sources about which somebody else is to be asked again, although they have not changed.
+        again: sources to process although they have not changed.
     """
     by_source = {state.source_id: state for state in known}
     process, held_back, done, unchanged = [], [], set(), 0
@@ -75,12 +75,10 @@ def plan(
         state = by_source.get(source)
         if source in busy:
             unchanged += 1
-        elif force or _needs_work(state, revision, retry_quarantined):
+        elif force or source in again or _needs_work(state, revision, retry_quarantined):
             process.append(source)
         elif state is not None and state.state == "quarantined":
             held_back.append(source)
-        elif source in unanswered:
-            process.append(source)
         else:
             unchanged += 1
             done.add(source)

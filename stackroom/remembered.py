@@ -141,11 +141,14 @@ def add_corpus(config: "Config", folder: Path) -> str:
     name gets a number. Call :func:`~stackroom.config.load_config` again to see the corpus.
 
     Raises:
-        ConfigError: the folder does not exist.
+        ConfigError: the folder does not exist, or is the state folder.
     """
     folder = folder.expanduser().resolve()
     if not folder.is_dir():
         raise ConfigError(f"{folder} is not a folder; give the path of a folder of documents")
+    state = config.state_folder.resolve()
+    if folder == state or state in folder.parents:
+        raise ConfigError(f"{folder} is where Stackroom keeps its own files; give a folder of documents")
     for name, corpus in config.corpora.items():
         if corpus.folder == folder:
             return name

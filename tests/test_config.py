@@ -93,6 +93,16 @@ def test_an_added_folder_becomes_a_corpus_of_its_name_and_is_remembered(project,
     assert load_config(folder, {}).corpora["my_reports_2024"].folder == first
 
 
+def test_the_folder_of_stackrooms_own_files_is_no_folder_of_documents(project):
+    folder = project("corpora: {papers: {folder: papers}}")
+    config = load_config(folder, {})
+    (config.state_folder / "stores").mkdir(parents=True)
+    for path in (config.state_folder, config.state_folder / "stores"):
+        with pytest.raises(ConfigError, match="where Stackroom keeps its own files"):
+            add_corpus(config, path)
+    assert set(load_config(folder, {}).corpora) == {"papers"}
+
+
 def test_an_added_folder_that_is_gone_stays_a_corpus_and_stops_no_other(project, tmp_path):
     folder = project("corpora: {papers: {folder: papers}}")
     gone = tmp_path / "gone"

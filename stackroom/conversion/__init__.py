@@ -116,6 +116,7 @@ class ConversionReport:
     """In words, when the file's suffix says something else than its content."""
     state: Literal["complete", "partial"] = "complete"
     from_cache: bool = False
+    """Whether the document, if not the chunks, had been converted before."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the report as plain values; :meth:`from_json` is the inverse."""

@@ -9,7 +9,7 @@ import gc
 import hashlib
 import os
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -123,6 +123,7 @@ class DocumentWorker:
         changed = _changed(task) if task.media is Media.PDF else None  # its lines were read once more
         if changed is not None:
             return {"failed": _failed(changed)}
+        conversion = replace(conversion, report=replace(conversion.report, from_cache=cached is not None))
         if not conversion.chunks:
             message = f"{task.source_id}: no text was found in it"
             evidence = {"report": conversion.report.to_json()}

@@ -122,7 +122,9 @@ class StoreSides:
         except DEGRADES as error:
             self._forget_store()
             return self._answer("dense", scale, [], f"the vector store was left out: {error}")
-        return self._answer("dense", scale, hits, "the vector store is empty" if empty else None)
+        return self._answer(
+            "dense", scale, hits, "the vector store is empty; `stackroom ingest` fills it" if empty else None
+        )
 
     def keywords(self, query: str, k: int, where: Mapping[str, Any] | None) -> SideAnswer:
         """Return the ``k`` chunks that the keyword index ranks highest."""

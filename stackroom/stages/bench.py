@@ -246,10 +246,13 @@ class Bench:
 
     def password(self, source_id: str) -> str | None:
         """Return the password for a source, if its path matches a pattern under ``passwords``."""
-        for pattern, variable in self.settings.corpus.passwords.items():
-            if fnmatch.fnmatch(source_id, pattern):
-                return os.environ.get(variable)
-        return None
+        variable = self.password_variable(source_id)
+        return None if variable is None else os.environ.get(variable)
+
+    def password_variable(self, source_id: str) -> str | None:
+        """Return the environment variable that ``passwords`` names for a source, if any."""
+        patterns = self.settings.corpus.passwords.items()
+        return next((variable for pattern, variable in patterns if fnmatch.fnmatch(source_id, pattern)), None)
 
 
 @dataclass

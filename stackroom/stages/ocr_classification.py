@@ -1,11 +1,12 @@
 """Stage 2: which pages need OCR, and why."""
 
+from dataclasses import replace
 from typing import Any
 
 from stackroom.artefacts import JsonArtefact, read_json, write_json
 from stackroom.conversion import ConversionRequest
 from stackroom.fingerprint import fingerprint
-from stackroom.outcome import Failed, Outcome, Produced, Unchanged
+from stackroom.outcome import Failed, Outcome, Produced, ReasonCode, Unchanged
 from stackroom.precheck import PRECHECK_VERSION, PdfClassification
 from stackroom.stages import source_document
 from stackroom.stages.bench import FileWork
@@ -36,10 +37,24 @@ def run(work: FileWork) -> Outcome:
         return Unchanged(made_for.digest, summary_of(recorded.data))
     classified = work.bench.converter.classify(request(work, upstream))
     if isinstance(classified, Failed):
-        return classified
+        return _with_variable(work, classified)
     data = classified.to_json()
     write_json(target, SCHEMA, made_for, data)
     return Produced(made_for.digest, summary_of(data))
+
+
+def _with_variable(work: FileWork, failed: Failed) -> Failed:
+    """Name the variable for the password, where the settings name one."""
+    variable = work.bench.password_variable(work.source_id)
+    if failed.reason is not ReasonCode.ENCRYPTED or variable is None:
+        return failed
+    is_set = work.bench.password(work.source_id) is not None
+    remedy = (
+        f"the password in the environment variable {variable} does not open it"
+        if is_set
+        else (f"set the environment variable {variable}, which `passwords` names for it, to its password")
+    )
+    return replace(failed, own_remedy=remedy)
 
 
 def request(

@@ -1,9 +1,12 @@
 """Comparing a corpus's folder with the ledger: look at the folder, work out revisions, make the plan."""
 
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
+from stackroom.errors import StoreError
+from stackroom.ledger import SourceState
 from stackroom.metadata_map.renamed import remember_contents
+from stackroom.outcome import ReasonCode
 from stackroom.plan import Plan, plan, still_written, young_files
 from stackroom.stages import metadata_map
 from stackroom.stages.bench import Bench
@@ -30,8 +33,8 @@ def plan_corpus(
         busy: sources that runs in flight are working on.
         settle_seconds: leave files that were modified so recently for the next look, unless they look the same as at
             the previous one. Zero takes every file as it is.
-        ask_again: also process files about which a DOI service did not answer. Not for the sensor: it would ask a
-            service that is down twice a minute.
+        ask_again: also process files for which something besides files and settings may be different now: see
+            :func:`_worth_another_try`. Not for the sensor: it would open stores and ask services twice a minute.
 
     Raises:
         SourceError: the folder cannot be read; nothing is planned then, least of all deletions.
@@ -51,5 +54,26 @@ def plan_corpus(
         confirm_deletions=confirm_deletions,
         busy=busy,
         settling=settling,
-        unanswered=metadata_map.unanswered(bench, hashes) if ask_again else (),
+        again=_worth_another_try(bench, known) if ask_again else (),
     )
+
+
+def _worth_another_try(bench: Bench, known: Sequence[SourceState]) -> frozenset[str]:
+    """Return files about which a DOI service did not answer, whose password is known now, or whose store was lost."""
+    done = {state.source_id for state in known if state.state != "quarantined"}
+    encrypted = {state.source_id for state in known if state.reason == ReasonCode.ENCRYPTED.value}
+    opened = {source for source in encrypted if bench.password(source) is not None}
+    return metadata_map.unanswered(bench, done) | opened | (_lost(bench) & done)
+
+
+def _lost(bench: Bench) -> set[str]:
+    """Return the sources that are noted in a collection which does not exist any more."""
+    uri = bench.settings.store_uri
+    noted = bench.manifest.rows(uri, bench.collection.name)
+    if not noted or uri.lower().startswith("memory:"):
+        return set()
+    try:
+        instance = bench.store.instance
+    except StoreError:  # a store that is away is told of by searches and by whatever is to be written
+        return set()
+    return {row.source_id for row in noted if row.instance != instance}

@@ -38,14 +38,18 @@ def settings_digest(bench: Bench) -> str:
 
 
 def revision(bench: Bench, source_id: str, content_hash: str, settings: str) -> str:
-    """Return the revision a source should be at: its content, the settings, its curated metadata, its password."""
+    """Return the revision a source should be at: its content, the settings, its curated metadata.
+
+    Which variable holds its password counts, not whether that is set: a shell without it must not withdraw a file that
+    was opened before.
+    """
     return fingerprint(
         "revision",
         1,
         content_hash=content_hash,
         settings=settings,
         curated=bench.curated.entry(source_id),
-        password_given=bench.password(source_id) is not None,
+        password_variable=bench.password_variable(source_id),
     ).digest
 
 

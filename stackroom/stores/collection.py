@@ -135,4 +135,4 @@ class Identity:
 
 def missing(name: str, where: str) -> StoreNotFoundError:
     """Return the error for a collection that is not there."""
-    return StoreNotFoundError(f"there is no collection {name} in {where}; materialize `vector_collection` to make it")
+    return StoreNotFoundError(f"there is no collection {name} in {where}; `stackroom ingest` makes it")

@@ -28,7 +28,7 @@ def open_collection(location: str, spec: CollectionSpec, create: bool, wait_seco
     """Open a collection in a file; see :func:`stackroom.stores.base.open_store`."""
     path = Path(location).expanduser()
     if not create and not path.is_file():
-        raise StoreNotFoundError(f"{path} does not exist; materialize `vector_collection` to make it")
+        raise StoreNotFoundError(f"{path} does not exist; `stackroom ingest` makes it")
     connection = connect(path, TABLES, wait_seconds)
     try:
         with transaction(connection, path, write=False):

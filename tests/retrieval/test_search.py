@@ -200,7 +200,10 @@ def test_an_empty_store_is_reported(make_project, tmp_path, embedders):
     with Searcher(config, embedders) as searcher:
         result = searcher.search("frog")
     assert result.hits == ()
-    assert set(result.warnings) == {"animals: the keyword index is empty", "animals: the vector store is empty"}
+    assert set(result.warnings) == {
+        "animals: the keyword index is empty",
+        "animals: the vector store is empty; `stackroom ingest` fills it",
+    }
 
 
 def test_a_cross_encoder_that_is_not_there_is_reported(make_project, tmp_path, animals, embedders):
