@@ -152,7 +152,7 @@ def ingest(config: Config, options: argparse.Namespace, say: Say) -> int:
         held_back=len(planned.held_back),
         refused=planned.refused,
     )
-    waiting = f"{len(busy)} files are being worked on by other runs; see Runs in the UI" if busy else None
+    waiting = f"another run is working on {len(busy)} of the files; they are left to it" if busy else None
     for note in filter(None, [waiting, new and f"{new.in_words()}; {OLD_ANSWERS}", *notes]):
         say("note", message=note)
     if options.dry_run:
@@ -268,8 +268,9 @@ def _report(config: Config, corpus: str, tally: Tally, *, crashed: bool) -> int:
             "remedy": state.remedy,
         }
         for state in states
-        if state.state in ("quarantined", "pending")
+        if state.state == "quarantined" or (state.state == "pending" and state.reason)
     ]
+    pending = sum(state.state == "pending" for state in states)
     counts = {name: sum(state.state == name for state in states) for name in ("searchable", "partial", "quarantined")}
     if crashed:
         unwritable = why_not_writable(config.state_folder)
@@ -277,16 +278,16 @@ def _report(config: Config, corpus: str, tally: Tally, *, crashed: bool) -> int:
         return EXIT_COULD_NOT_RUN
     tally.say(
         "done",
-        ok=not failed,
+        ok=not (failed or pending),
         **counts,
-        pending=sum(state.state == "pending" for state in states),
+        pending=pending,
         failed=failed,
         converted=tally.converted,
         embedded=tally.embedded,
         chunks=sum(state.chunks or 0 for state in states),
         seconds=round(time.monotonic() - tally.started, 2),
     )
-    return EXIT_SOME_FAILED if failed else EXIT_FINE
+    return EXIT_SOME_FAILED if failed or pending else EXIT_FINE
 
 
 def _parser() -> argparse.ArgumentParser:

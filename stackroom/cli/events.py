@@ -71,6 +71,8 @@ class DoneEvent:
     embedded: int
     chunks: int | None = None
     """Chunks of the whole corpus."""
+    pending: int = 0
+    """Files that are not done; another run may be working on them."""
 
 
 @dataclass(frozen=True)
@@ -126,6 +128,7 @@ def _event(body: Mapping[str, Any]) -> Event | None:
                 converted=int(body["converted"]),
                 embedded=int(body["embedded"]),
                 chunks=body.get("chunks"),
+                pending=int(body.get("pending", 0)),
             )
     return None
 

@@ -59,7 +59,7 @@ class CorpusResult:
             return EXIT_CANNOT_RUN
         if self.dry_run:
             return EXIT_FINE
-        if self.refused is not None or self.done.failed or self.done.quarantined:
+        if self.refused is not None or self.done.failed or self.done.quarantined or self.done.pending:
             return EXIT_FILES_FAILED
         return EXIT_FINE if self.done.ok else EXIT_CANNOT_RUN
 
@@ -204,6 +204,8 @@ def print_summary(done: DoneEvent, screen: Console) -> None:
         parts.append(f"[yellow]{done.partial} partial[/]")
     if done.quarantined:
         parts.append(f"[red]{done.quarantined} quarantined[/]")
+    if done.pending:
+        parts.append(f"[yellow]{done.pending} pending[/]")
     if done.chunks is not None:
         parts.append(count(done.chunks, "chunk"))
     work = f"{done.converted} converted, {count(done.embedded, 'text')} embedded"

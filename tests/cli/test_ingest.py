@@ -62,6 +62,14 @@ def test_the_remedy_is_filled_in_where_the_process_gives_none(project, capsys):
     assert "replace the file; it holds nothing" in " ".join(capsys.readouterr().out.split())
 
 
+def test_files_that_another_run_is_working_on_are_pending_and_not_failed(project, capsys):
+    project.script(project.done(ok=False, searchable=2, pending=3))
+    assert main(["ingest"]) == 2
+    out = capsys.readouterr().out
+    assert "2 searchable, 3 pending" in out
+    assert "failed file" not in out
+
+
 def test_a_corpus_name_and_a_folder_together_are_refused(project, capsys):
     assert main(["ingest", "papers", "--source", "."]) == 1
     assert "not both" in capsys.readouterr().err
