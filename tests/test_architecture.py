@@ -26,7 +26,7 @@ EXCEPTIONS = {("assets/build.py", "sensors")}
 FLOORS = (
     {
         "text", "ligatures", "atomic", "errors", "outcome", "identity", "fingerprint", "config", "artefacts", "state",
-        "space",
+        "space", "write_ahead",
         "formats", "folder_walk", "path_patterns", "remembered", "settings",
     },
     {

@@ -6,7 +6,6 @@ Everything here blocks and belongs to one thread. Every failure is an :class:`Em
 import contextlib
 import logging
 import sqlite3
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,10 +16,10 @@ from stackroom.articles.matrix import Ranked, VectorMatrix
 from stackroom.articles.store_base import EncodedChunk, check_model, decode_metadata
 from stackroom.articles.types import SearchHit, StoredRecord
 from stackroom.errors import EmbeddingStoreError
+from stackroom.write_ahead import use_write_ahead_log
 
 SCHEMA_VERSION = 1
 _WAIT_SECONDS = 60.0
-_RETRY_SECONDS = 0.02
 _LOADED_DIMENSIONS = 2
 _log = logging.getLogger(__name__)
 
@@ -236,7 +235,7 @@ class ChunkFile:
             EmbeddingStoreError: a newer version wrote it.
         """
         self._check_version(connection)
-        _use_write_ahead_log(connection)
+        use_write_ahead_log(connection, _WAIT_SECONDS)
         connection.execute("PRAGMA synchronous = NORMAL")
         if _has_facts(connection):
             return
@@ -265,27 +264,6 @@ def _lenient(connection: sqlite3.Connection) -> Iterator[None]:
         yield
     finally:
         connection.text_factory = str
-
-
-def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
-    """Switch the file to a write-ahead log.
-
-    The switch needs the file for itself, and SQLite gives up at once, whatever the time-out, if another process that
-    has the file open wants the same.
-
-    Raises:
-        sqlite3.OperationalError: others kept the file for longer than the time to wait.
-    """
-    end = time.monotonic() + _WAIT_SECONDS
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > end:
-                raise
-            time.sleep(_RETRY_SECONDS)
-        else:
-            return
 
 
 def _has_facts(connection: sqlite3.Connection) -> bool:

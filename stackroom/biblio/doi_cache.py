@@ -9,6 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from stackroom.biblio.lookup import Found, NotFound, Record
+from stackroom.write_ahead import use_write_ahead_log
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS answers (
@@ -77,7 +78,7 @@ class DoiCache:
 
 def _open(path: Path) -> sqlite3.Connection:
     db = sqlite3.connect(path, timeout=30.0, check_same_thread=False)
-    db.execute("PRAGMA journal_mode=WAL")
+    use_write_ahead_log(db, 30.0)
     db.execute("PRAGMA synchronous=NORMAL")
     with db:
         db.execute(_SCHEMA)

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from stackroom.errors import EmbeddingError, EmbeddingUnavailableError
+from stackroom.write_ahead import use_write_ahead_log
 
 _LOOKUP = 500
 """Hashes per statement; SQLite's oldest limit is 999 variables."""
@@ -169,7 +170,7 @@ class VectorCache:
             raise EmbeddingError(f"the folder of the embedding cache {self.path} cannot be made: {error}") from error
         connection = sqlite3.connect(self.path, timeout=_WAIT_SECONDS, check_same_thread=False)
         try:
-            connection.execute("PRAGMA journal_mode = WAL")
+            use_write_ahead_log(connection, _WAIT_SECONDS)
             connection.execute("PRAGMA synchronous = NORMAL")
             connection.executescript(_SCHEMA)
         except sqlite3.Error:
