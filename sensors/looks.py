@@ -52,7 +52,7 @@ def looks(config: Config, *, settle: bool = False, ask_again: bool = False) -> d
     Args:
         config: the settings as they were loaded.
         settle: leave files that were modified a moment ago for the next look.
-        ask_again: take files about which a DOI service did not answer for files to process.
+        ask_again: as :func:`~stackroom.stages.reconcile.plan_corpus` has it.
     """
     return {
         **{corpus: _at_corpus(config, corpus, settle=settle, ask_again=ask_again) for corpus in config.corpora},

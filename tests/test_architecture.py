@@ -26,7 +26,7 @@ EXCEPTIONS = {("assets/build.py", "sensors")}
 FLOORS = (
     {
         "text", "ligatures", "atomic", "errors", "outcome", "identity", "fingerprint", "config", "artefacts", "state",
-        "space", "write_ahead",
+        "space", "shared_sqlite",
         "formats", "folder_walk", "path_patterns", "remembered", "settings",
     },
     {

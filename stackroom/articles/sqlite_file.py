@@ -16,7 +16,7 @@ from stackroom.articles.matrix import Ranked, VectorMatrix
 from stackroom.articles.store_base import EncodedChunk, check_model, decode_metadata
 from stackroom.articles.types import SearchHit, StoredRecord
 from stackroom.errors import EmbeddingStoreError
-from stackroom.write_ahead import use_write_ahead_log
+from stackroom.shared_sqlite import set_up_shared
 
 SCHEMA_VERSION = 1
 _WAIT_SECONDS = 60.0
@@ -235,8 +235,7 @@ class ChunkFile:
             EmbeddingStoreError: a newer version wrote it.
         """
         self._check_version(connection)
-        use_write_ahead_log(connection, _WAIT_SECONDS)
-        connection.execute("PRAGMA synchronous = NORMAL")
+        set_up_shared(connection, "", _WAIT_SECONDS)
         if _has_facts(connection):
             return
         connection.execute("BEGIN IMMEDIATE")

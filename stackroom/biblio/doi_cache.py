@@ -9,7 +9,9 @@ from dataclasses import asdict
 from pathlib import Path
 
 from stackroom.biblio.lookup import Found, NotFound, Record
-from stackroom.write_ahead import use_write_ahead_log
+from stackroom.shared_sqlite import set_up_shared
+
+_WAIT_SECONDS = 30.0
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS answers (
@@ -77,9 +79,6 @@ class DoiCache:
 
 
 def _open(path: Path) -> sqlite3.Connection:
-    db = sqlite3.connect(path, timeout=30.0, check_same_thread=False)
-    use_write_ahead_log(db, 30.0)
-    db.execute("PRAGMA synchronous=NORMAL")
-    with db:
-        db.execute(_SCHEMA)
+    db = sqlite3.connect(path, timeout=_WAIT_SECONDS, check_same_thread=False)
+    set_up_shared(db, _SCHEMA, _WAIT_SECONDS)
     return db

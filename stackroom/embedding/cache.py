@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from stackroom.errors import EmbeddingError, EmbeddingUnavailableError
-from stackroom.write_ahead import use_write_ahead_log
+from stackroom.shared_sqlite import set_up_shared
 
 _LOOKUP = 500
 """Hashes per statement; SQLite's oldest limit is 999 variables."""
@@ -170,9 +170,7 @@ class VectorCache:
             raise EmbeddingError(f"the folder of the embedding cache {self.path} cannot be made: {error}") from error
         connection = sqlite3.connect(self.path, timeout=_WAIT_SECONDS, check_same_thread=False)
         try:
-            use_write_ahead_log(connection, _WAIT_SECONDS)
-            connection.execute("PRAGMA synchronous = NORMAL")
-            connection.executescript(_SCHEMA)
+            set_up_shared(connection, _SCHEMA, _WAIT_SECONDS)
         except sqlite3.Error:
             connection.close()
             raise

@@ -2,17 +2,14 @@
 
 import contextlib
 import sqlite3
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
 from stackroom.errors import StoreError, StoreLockedError
+from stackroom.shared_sqlite import PRIMARY_CODE, is_busy, set_up_shared
 
 _UNWRITABLE = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN}
-_BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
-_PRIMARY_CODE = 0xFF
-"""Extended result codes keep the primary one in the lowest byte."""
 
 
 def connect(
@@ -41,7 +38,7 @@ def connect(
     try:
         with translated(path):
             try:
-                _set_up(connection, tables, time.monotonic() + wait_seconds)
+                set_up_shared(connection, tables, wait_seconds)
             except sqlite3.OperationalError as error:
                 frozen = _frozen(path, error, isolation_level)
                 if frozen is None:
@@ -62,27 +59,12 @@ def _frozen(
     A write-ahead log is shared memory even for readers, so SQLite wants to write a little to read such a file.
     """
     log = path.with_name(f"{path.name}-wal")
-    if getattr(error, "sqlite_errorcode", 0) & _PRIMARY_CODE not in _UNWRITABLE or not path.is_file():
+    if getattr(error, "sqlite_errorcode", 0) & PRIMARY_CODE not in _UNWRITABLE or not path.is_file():
         return None
     if path.stat().st_size == 0 or (log.is_file() and log.stat().st_size):  # the log holds what the file does not
         return None
     uri = f"{path.resolve().as_uri()}?immutable=1"
     return sqlite3.connect(uri, uri=True, isolation_level=isolation_level, check_same_thread=False)
-
-
-def _set_up(connection: sqlite3.Connection, tables: str, give_up: float) -> None:
-    """Set up a file that other processes may be setting up as well: SQLite does not wait for these by itself."""
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = NORMAL")
-            connection.executescript(tables)
-        except sqlite3.OperationalError as error:
-            if not _is_busy(error) or time.monotonic() > give_up:
-                raise
-            time.sleep(0.02)
-        else:
-            return
 
 
 @contextlib.contextmanager
@@ -112,11 +94,6 @@ def translated(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        if _is_busy(error):
+        if is_busy(error):
             raise StoreLockedError(f"{path} is being written by another process; wait for it or stop it") from error
         raise StoreError(f"{path} cannot be used: {error}") from error
-
-
-def _is_busy(error: sqlite3.Error) -> bool:
-    code = getattr(error, "sqlite_errorcode", None)
-    return code is not None and code & _PRIMARY_CODE in _BUSY
