@@ -15,7 +15,8 @@ from stackroom.config import Config
 from stackroom.identity import display_name
 from stackroom.outcome import CheckResult, Produced, Unchanged
 from stackroom.stages.bench import Bench
-from stackroom.stages.corpus import lint_whole_corpus, refresh_stores, write_stores_config
+from stackroom.stages.corpus import refresh_stores, write_stores_config
+from stackroom.stages.corpus_lint import lint_whole_corpus
 from stackroom.stages.serving import building
 
 

@@ -22,7 +22,8 @@ from stackroom.config import Config
 from stackroom.identity import display_name
 from stackroom.outcome import Produced, Unchanged
 from stackroom.stages.bench import Bench
-from stackroom.stages.corpus import lint_whole_corpus, refresh_stores, write_stores_config
+from stackroom.stages.corpus import refresh_stores, write_stores_config
+from stackroom.stages.corpus_lint import lint_whole_corpus
 from stackroom.stages.vanished import remove_vanished
 
 INDEX_ASSETS = ("vanished_sources", "bm25_index", "corpus_lint_report", "stores_config")

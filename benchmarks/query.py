@@ -25,8 +25,9 @@ from stackroom.fingerprint import fingerprint
 from stackroom.identity import chunk_id
 from stackroom.stores.base import open_store
 from stackroom.stores.bm25.analyser import open_analyser
+from stackroom.stores.bm25.build import build_index
 from stackroom.stores.bm25.corpus import write_corpus
-from stackroom.stores.bm25.index import build_index, open_index
+from stackroom.stores.bm25.index import open_index
 
 WORDS_PER_CHUNK = 150
 VOCABULARY = 60_000

@@ -29,8 +29,8 @@ from stackroom.retrieval.search import Searcher
 from stackroom.state import StateFolder
 from stackroom.stores.base import CollectionSpec, open_store
 from stackroom.stores.bm25.analyser import open_analyser
+from stackroom.stores.bm25.build import build_index
 from stackroom.stores.bm25.corpus import write_corpus
-from stackroom.stores.bm25.index import build_index
 from stackroom.stores.naming import collection_name
 
 CORPUS = "benchmark"

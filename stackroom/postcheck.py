@@ -21,6 +21,9 @@ MAX_LISTED = 20
 SAME_TITLE = 0.8
 """Similarity from which two titles are taken for one."""
 
+COMPARED_FIELDS = ("doi", "title", "authors", "_problems")
+"""Fields of a map entry that :func:`lint_corpus` looks at."""
+
 _Document = TypeVar("_Document")
 
 

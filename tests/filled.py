@@ -8,7 +8,8 @@ from pathlib import Path
 from stackroom.config import Config, load_config
 from stackroom.outcome import Failed
 from stackroom.stages.bench import Bench, BenchSettings, FileWork
-from stackroom.stages.corpus import lint_whole_corpus, refresh_stores, write_stores_config
+from stackroom.stages.corpus import refresh_stores, write_stores_config
+from stackroom.stages.corpus_lint import lint_whole_corpus
 from stackroom.stages.order import STAGES
 from stackroom.stages.reconcile import plan_corpus
 from stackroom.stages.removal import remove_source, withdraw_source

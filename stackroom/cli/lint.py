@@ -73,7 +73,7 @@ def read_lint(config: Config, corpus: str) -> CorpusLint:
     """
     from stackroom.artefacts import read_json
     from stackroom.ledger import Ledger
-    from stackroom.stages.corpus import CORPUS_LINT_SCHEMA
+    from stackroom.stages.corpus_lint import CORPUS_LINT_SCHEMA
     from stackroom.stages.lint_report import SCHEMA, STAGE
     from stackroom.state import StateFolder
 

@@ -16,8 +16,8 @@ from stackroom.records.bench import RecordBench, RecordWork
 from stackroom.records.flatten import FLATTENER_VERSION
 from stackroom.records.lint import RECORD_LINT_VERSION, as_json, lint_set
 from stackroom.records.registry import KnownCollection
-from stackroom.stages.corpus import not_searchable
-from stackroom.stores.bm25.index import build_index
+from stackroom.stages.corpus_lint import not_searchable
+from stackroom.stores.bm25.build import build_index
 
 SET_LINT_SCHEMA = "stackroom.records_lint_report/1"
 

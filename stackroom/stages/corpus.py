@@ -1,25 +1,19 @@
-"""What is made of all sources of a corpus together: the keyword index, the corpus lint report, the stores JSON."""
+"""What is made of all sources of a corpus together: the keyword index and the stores JSON."""
 
-import hashlib
 import json
 from dataclasses import asdict
 from typing import Any
 
-from stackroom.artefacts import read_json, write_json
 from stackroom.atomic import write_text
 from stackroom.config import Config
 from stackroom.embedding import model_key
-from stackroom.fingerprint import fingerprint
-from stackroom.outcome import CheckResult, Produced, Unchanged
-from stackroom.postcheck import LINT_VERSION, lint_corpus, lint_curated
+from stackroom.outcome import Produced, Unchanged
 from stackroom.retrieval.store_config import stores_config
-from stackroom.stages import bm25_corpus, lint_report
-from stackroom.stages.bench import Bench, FileWork
+from stackroom.stages import bm25_corpus
+from stackroom.stages.bench import Bench
 from stackroom.stages.serving import Settled, settle_collections
 from stackroom.state import StateFolder
-from stackroom.stores.bm25.index import build_index, is_made_with
-
-CORPUS_LINT_SCHEMA = "stackroom.corpus_lint_report/1"
+from stackroom.stores.bm25.build import build_index, is_made_with
 
 
 def index_is_behind(bench: Bench) -> bool:
@@ -42,9 +36,7 @@ def build_keyword_index(bench: Bench, *, anew: bool = False) -> Produced | Uncha
         anew: build it even if nothing changed, because what is there has been altered.
     """
     paths = [
-        path
-        for state in bench.ledger.sources(bench.name)
-        if (path := bench.artefacts.path(bm25_corpus.STAGE, state.source_id, "pkl")).exists()
+        bench.artefacts.path(bm25_corpus.STAGE, state.source_id, "pkl") for state in bench.ledger.sources(bench.name)
     ]
     report = build_index(paths, bench.settings.state.bm25_index(bench.name), bench.settings.corpus.bm25, anew=anew)
     summary = {**asdict(report), "folder": str(report.folder)}
@@ -68,108 +60,9 @@ def refresh_stores(bench: Bench, *, accept_losses: bool = False) -> tuple[Produc
     return index, settled
 
 
-def lint_whole_corpus(bench: Bench) -> Produced | Unchanged:
-    """Gather the findings of all sources, and look for what only shows across sources (duplicates, missing rows)."""
-    states = bench.ledger.sources(bench.name)
-    reports = {
-        state.source_id: artefact
-        for state in states
-        if (artefact := lint_report.read(FileWork(bench, state.source_id))) is not None
-    }
-    made_for = fingerprint(
-        "corpus_lint_report",
-        1,
-        reports=_digest({source: artefact.fingerprint for source, artefact in reports.items()}),
-        states=_digest([[state.source_id, state.state, state.reason, state.content_hash] for state in states]),
-        linter=LINT_VERSION,
-        curated=[str(problem) for problem in bench.curated.problems],
-    )
-    target = bench.artefacts.root / "corpus_lint_report.json"
-    recorded = read_json(target, CORPUS_LINT_SCHEMA)
-    if recorded and recorded.fingerprint == made_for.digest:
-        return Unchanged(made_for.digest, recorded.data, _quarantine_check(recorded.data))
-    data = _gather(bench, reports) | {
-        "states": _count(state.state for state in states),
-        "failed": [
-            {
-                "source_id": state.source_id,
-                "state": state.state,
-                "reason": state.reason,
-                "message": state.message,
-                "remedy": state.remedy,
-            }
-            for state in states
-            if state.state == "quarantined" or (state.state == "pending" and state.reason)
-        ],
-    }
-    write_json(target, CORPUS_LINT_SCHEMA, made_for, data)
-    return Produced(made_for.digest, data, _quarantine_check(data))
-
-
 def write_stores_config(config: Config) -> dict[str, Any]:
     """Write the JSON that retrievers load, and return it."""
     content = stores_config(config, {name: model_key(corpus.embedder) for name, corpus in config.corpora.items()})
     text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
     write_text(StateFolder(config.state_folder).stores_config, text, private=True)  # addresses may hold passwords
     return content
-
-
-def _gather(bench: Bench, reports: dict[str, Any]) -> dict[str, Any]:
-    per_source = [
-        {
-            "source_id": source,
-            "errors": artefact.data["errors"],
-            "warnings": artefact.data["warnings"],
-            "chunks": artefact.data["chunks"],
-            "findings": artefact.data["findings"][:5],
-        }
-        for source, artefact in reports.items()
-    ]
-    per_source.sort(key=lambda row: (-row["errors"], -row["warnings"], row["source_id"]))
-    entries = {}
-    for source in reports:
-        mapped = read_json(bench.artefacts.path("metadata_map", source, "json"), "stackroom.metadata_map/1")
-        if mapped is not None:
-            entries[source] = mapped.data["merged"]
-    return {
-        "sources": len(reports),
-        "chunks": sum(row["chunks"] for row in per_source),
-        "errors": sum(row["errors"] for row in per_source),
-        "warnings": sum(row["warnings"] for row in per_source),
-        "worst": per_source[:50],
-        "across": [asdict(finding) for finding in [*lint_curated(bench.curated.problems), *lint_corpus(entries)]],
-    }
-
-
-def _quarantine_check(data: dict[str, Any]) -> tuple[CheckResult, ...]:
-    failed = data["failed"]
-    return (
-        CheckResult(
-            "nothing_quarantined",
-            passed=not failed,
-            message=not_searchable(len(failed)),
-            details={
-                "files": failed[:20],
-                "retry": "replace the files, or run `stackroom ingest --retry` to try the same files again",
-            },
-        ),
-    )
-
-
-def _digest(value: Any) -> str:
-    """Return a hash in place of a list of every file, which would be most of the artefact and of the time it takes."""
-    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
-
-
-def not_searchable(files: int) -> str:
-    """Return how many files are not searchable, in words."""
-    if not files:
-        return "every file is searchable"
-    return "1 file is not searchable" if files == 1 else f"{files} files are not searchable"
-
-
-def _count(values: Any) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for value in values:
-        counts[value] = counts.get(value, 0) + 1
-    return counts

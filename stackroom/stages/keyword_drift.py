@@ -14,8 +14,9 @@ from stackroom.outcome import Failed
 from stackroom.stages import bm25_corpus
 from stackroom.stages.bench import Bench, FileWork
 from stackroom.stages.rows import plain_rows
+from stackroom.stores.bm25.build import fill_index, index_fingerprint
 from stackroom.stores.bm25.corpus import read_corpus, read_header, tokenise_rows
-from stackroom.stores.bm25.index import INDEX_SCHEMA, fill_index, index_fingerprint, open_index
+from stackroom.stores.bm25.index import open_index
 from stackroom.stores.bm25.versions import read_meta
 
 _ARRAYS = ("term_ids", "counts", "heading_counts", "row_ends")
@@ -55,7 +56,7 @@ def index_problem(bench: Bench, sources: Sequence[str]) -> tuple[Literal["unread
     folder, settings = bench.settings.state.bm25_index(bench.name), bench.settings.corpus.bm25
     try:
         version = open_index(folder).version
-        meta = read_meta(version, INDEX_SCHEMA)
+        meta = read_meta(version)
     except (ArtefactError, OSError) as error:
         return "unreadable", str(error)
     try:

@@ -3,7 +3,7 @@
 from dataclasses import asdict
 from typing import Any
 
-from stackroom.artefacts import JsonArtefact, read_json, write_json
+from stackroom.artefacts import read_json, write_json
 from stackroom.fingerprint import fingerprint
 from stackroom.outcome import CheckResult, Failed, Outcome, Produced, Unchanged
 from stackroom.postcheck import LINT_VERSION, lint_source, select_sample_windows
@@ -51,11 +51,6 @@ def run(work: FileWork) -> Outcome:
     }
     write_json(target, SCHEMA, made_for, data)
     return Produced(made_for.digest, data, _checks(data))
-
-
-def read(work: FileWork) -> JsonArtefact | None:
-    """Return this stage's artefact for the source, if there is one."""
-    return read_json(work.artefact(STAGE, "json"), SCHEMA)
 
 
 def _checks(data: dict[str, Any]) -> tuple[CheckResult, ...]:

@@ -8,7 +8,7 @@ from stackroom.config import load_config
 from stackroom.fingerprint import fingerprint
 from stackroom.ledger import Ledger
 from stackroom.sources import scan_folder
-from stackroom.stages.corpus import CORPUS_LINT_SCHEMA
+from stackroom.stages.corpus_lint import CORPUS_LINT_SCHEMA
 from stackroom.stages.lint_report import SCHEMA, STAGE
 from stackroom.state import StateFolder
 

@@ -16,8 +16,9 @@ from stackroom.records.search import RecordSearcher
 from stackroom.retrieval.document import Document
 from stackroom.retrieval.ranking import SOURCE_SCORES_KEY, rrf_merge
 from stackroom.stores.bm25.analyser import open_analyser
+from stackroom.stores.bm25.build import build_index
 from stackroom.stores.bm25.corpus import write_corpus
-from stackroom.stores.bm25.index import build_index, open_index
+from stackroom.stores.bm25.index import open_index
 
 ALL_COMPONENTS = {
     "D129": {"A::0", "B::0"},

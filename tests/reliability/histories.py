@@ -28,7 +28,8 @@ from stackroom.embedding.cached import CachedEmbedder
 from stackroom.outcome import Failed
 from stackroom.plan import Plan
 from stackroom.stages.bench import Bench, BenchSettings
-from stackroom.stages.corpus import index_is_behind, lint_whole_corpus, refresh_stores, write_stores_config
+from stackroom.stages.corpus import index_is_behind, refresh_stores, write_stores_config
+from stackroom.stages.corpus_lint import lint_whole_corpus
 from stackroom.stages.reconcile import plan_corpus
 from stackroom.stages.vanished import remove_vanished
 from stackroom.stores.bm25.index import open_index

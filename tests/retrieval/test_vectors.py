@@ -240,8 +240,9 @@ def test_a_term_in_half_of_the_documents(cases, tmp_path):
     from stackroom.artefacts import StoredRow
     from stackroom.fingerprint import fingerprint
     from stackroom.stores.bm25.analyser import open_analyser
+    from stackroom.stores.bm25.build import build_index
     from stackroom.stores.bm25.corpus import write_corpus
-    from stackroom.stores.bm25.index import build_index, open_index
+    from stackroom.stores.bm25.index import open_index
 
     (case,) = cases["_retrieve_from_store"]
     assert case["id"] in CHANGED

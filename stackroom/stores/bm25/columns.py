@@ -47,6 +47,26 @@ class ColumnWriter:
                 codes.append(values.setdefault(json.dumps(value, ensure_ascii=False), len(values)))
             self._rows += 1
 
+    def carry(self, columns: "Columns", first: int, last: int) -> None:
+        """Append rows ``first`` to ``last`` (without) of another index."""
+        for field, number in columns.fields.items():
+            old = columns.codes(number)[first:last]
+            filled = old != _ABSENT
+            if not filled.any():
+                continue
+            distinct, firsts, places = np.unique(old[filled], return_index=True, return_inverse=True)
+            codes, values = self._codes.setdefault(field, array("i")), self._values.setdefault(field, {})
+            by_appearance = np.argsort(firsts)
+            known = np.empty(distinct.size, dtype=np.int32)
+            known[by_appearance] = [
+                values.setdefault(text, len(values)) for text in columns.texts(number, distinct[by_appearance])
+            ]
+            new = np.full(old.size, _ABSENT, dtype=np.int32)
+            new[filled] = known[places]
+            codes.extend([_ABSENT] * (self._rows - len(codes)))
+            codes.frombytes(new.tobytes())
+        self._rows += last - first
+
     def close(self) -> None:
         """Write codes and values."""
         names = sorted(self._codes)
@@ -85,15 +105,26 @@ class Columns:
         self._codes = open_arrow(folder / _CODES).get_batch(0)
         values = open_arrow(folder / _VALUES).get_batch(0)
         self._values = values.column(1)
-        self._fields = {name: number for number, name in enumerate(values.column(0).to_pylist())}
+        self.fields = {name: number for number, name in enumerate(values.column(0).to_pylist())}
+        """Fields with their numbers."""
         self._masks: OrderedDict[str, np.ndarray] = OrderedDict()
         self._lock = threading.Lock()
 
     def kinds(self) -> dict[str, str]:
         """Return every field with what its first value is: ``list``, ``string``, ``int``, ``float`` or ``bool``."""
         names = {"str": "string"}
-        firsts = {name: type(json.loads(self._values[number].as_py()[0])) for name, number in self._fields.items()}
+        firsts = {name: type(json.loads(self._values[number].as_py()[0])) for name, number in self.fields.items()}
         return {name: names.get(kind.__name__, kind.__name__) for name, kind in firsts.items()}
+
+    def codes(self, number: int) -> np.ndarray:
+        """Return which value of a field each row has, -1 for none: (rows,) int32."""
+        codes: np.ndarray = self._codes.column(number).to_numpy(zero_copy_only=True)
+        return codes
+
+    def texts(self, number: int, codes: np.ndarray) -> list[str]:
+        """Return values of a field as JSON."""
+        values: list[str] = self._values[number].values.take(pa.array(codes)).to_pylist()
+        return values
 
     def mask(self, canonical: Mapping[str, Any]) -> np.ndarray:
         """Return which rows match a filter in canonical form: (rows,) bool, not to be changed."""
@@ -115,11 +146,10 @@ class Columns:
             return np.asarray(np.all([self._evaluate(member) for member in value], axis=0))
         if key == "$or":
             return np.asarray(np.any([self._evaluate(member) for member in value], axis=0))
-        number = self._fields.get(key)
+        number = self.fields.get(key)
         if number is None:
             return np.zeros(self._rows, dtype=bool)
         distinct = [json.loads(text) for text in self._values[number].as_py()]
         # The last place answers for code -1: a row without the field never matches.
         table = np.array([*(self._matches({key: one}, clause) for one in distinct), False], dtype=bool)
-        codes: np.ndarray = self._codes.column(number).to_numpy(zero_copy_only=True)
-        return np.take(table, codes)
+        return np.take(table, self.codes(number))

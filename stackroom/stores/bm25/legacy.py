@@ -15,8 +15,9 @@ from stackroom.errors import ArtefactError
 from stackroom.fingerprint import fingerprint
 from stackroom.identity import chunk_id
 from stackroom.stores.bm25.analyser import open_analyser
+from stackroom.stores.bm25.build import fill_index
 from stackroom.stores.bm25.corpus import CorpusHeader, SourceCorpus, corpus_of_body, tokenise_rows
-from stackroom.stores.bm25.index import KeywordIndex, fill_index
+from stackroom.stores.bm25.index import KeywordIndex
 from stackroom.stores.bm25.safe_pickle import read_pickles, refuse_calls
 from stackroom.stores.bm25.versions import make_version
 

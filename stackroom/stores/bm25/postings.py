@@ -6,7 +6,8 @@ term, so that no row with a term of the query is lost, however small the corpus.
 """
 
 from array import array
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,18 @@ class PostingsWriter:
         counted = np.where(stop[corpus.term_ids], 0, counts)
         self._lengths.extend(np.bincount(local, weights=counted, minlength=len(sizes)).astype(np.float32).tolist())
 
+    def carry(self, former: "RowTerms", first: int, last: int) -> None:
+        """Append rows ``first`` to ``last`` (without) of an index made with the same weight of headings."""
+        numbers, inside = self._numbers, former.inside(first, last)
+        distinct, places = np.unique(former.terms[inside], return_inverse=True)
+        known = np.array([numbers.setdefault(term, len(numbers)) for term in former.texts(distinct)], dtype=np.int32)
+        entries = np.empty(places.size, dtype=_SPILL_TYPE)
+        entries["term"] = known[places]
+        entries["row"] = former.rows[inside] + (len(self._lengths) - first)
+        entries["count"] = former.counts[inside]
+        entries.tofile(self._spill)
+        self._lengths.frombytes(former.lengths[first:last].tobytes())
+
     def close(self, k1: float, b: float) -> tuple[int, int]:
         """Write the index and return the numbers of terms and occurrences.
 
@@ -58,19 +71,19 @@ class PostingsWriter:
             b: how much long rows are held back, 0 to 1.
         """
         self._spill.close()
-        order = sorted(self._numbers)
-        self._write_vocabulary(order)
-        rank = np.empty(len(order), dtype=np.int64)
-        for place, term in enumerate(order):
-            rank[self._numbers[term]] = place
         path = self._folder / _SPILL
         occurrences = path.stat().st_size // _SPILL_TYPE.itemsize
         spill = np.memmap(path, dtype=_SPILL_TYPE, mode="r") if occurrences else np.empty(0, dtype=_SPILL_TYPE)
-        frequencies = np.zeros(len(order), dtype=np.int64)
+        amounts = np.zeros(len(self._numbers), dtype=np.int64)
         for first in range(0, occurrences, _BLOCK):
-            terms = rank[spill["term"][first : first + _BLOCK]]
-            frequencies += np.bincount(terms, minlength=len(order))
-        starts = np.concatenate(([0], np.cumsum(frequencies)))
+            amounts += np.bincount(spill["term"][first : first + _BLOCK], minlength=amounts.size)
+        # Without weight a term may stand in headings only, and then it is in no row.
+        order = sorted(term for term, number in self._numbers.items() if amounts[number])
+        self._write_vocabulary(order)
+        numbers = np.array([self._numbers[term] for term in order], dtype=np.int64)
+        rank = np.zeros(amounts.size, dtype=np.int64)
+        rank[numbers] = np.arange(numbers.size)
+        starts = np.concatenate(([0], np.cumsum(amounts[numbers])))
         save_array(self._folder / _STARTS, starts)
         self._place(spill, rank, starts, k1, b)
         del spill
@@ -111,6 +124,28 @@ class PostingsWriter:
             sync_array(column)
 
 
+@dataclass(frozen=True)
+class RowTerms:
+    """The occurrences of an index, in the order of its rows: three arrays of (occurrences,)."""
+
+    rows: np.ndarray
+    terms: np.ndarray
+    counts: np.ndarray
+    lengths: np.ndarray
+    """(rows,) float32."""
+    text: Callable[[int], str]
+    """The term of a number."""
+
+    def inside(self, first: int, last: int) -> slice:
+        """Return where the occurrences of rows ``first`` to ``last`` (without) stand."""
+        begin, end = np.searchsorted(self.rows, [first, last])
+        return slice(int(begin), int(end))
+
+    def texts(self, terms: np.ndarray) -> list[str]:
+        """Return terms by their numbers."""
+        return [self.text(int(term)) for term in terms]
+
+
 class Postings:
     """An opened inverted index, memory-mapped. Safe to share between threads."""
 
@@ -140,6 +175,13 @@ class Postings:
             weights = self._weights[inside]
             total[self._rows[inside]] += weights if amount == 1 else weights * np.float32(amount)
         return total
+
+    def by_row(self) -> "RowTerms":
+        """Return all occurrences in the order of the rows; memory: 24 bytes each."""
+        amounts = np.diff(self._starts)
+        order = np.argsort(self._rows, kind="stable")
+        terms = np.repeat(np.arange(amounts.size, dtype=np.int32), amounts)[order]
+        return RowTerms(self._rows[order], terms, self._counts[order], self.lengths, self._term)
 
     def documents(self) -> list[list[str]]:
         """Return the terms of every row, each as often as it occurs, without stop words (in term order)."""

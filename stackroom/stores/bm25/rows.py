@@ -6,6 +6,7 @@ the rows beside it.
 
 import hashlib
 import json
+from array import array
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -33,28 +34,38 @@ _FILE, _HASHES, _HASH_ROWS = "rows.arrow", "id_hashes.npy", "id_rows.npy"
 
 
 class RowWriter:
-    """Writes rows in batches; memory is bounded by one batch and eight bytes a row."""
+    """Writes rows in batches; memory is bounded by two batches and eight bytes a row."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._sink = pa.OSFile(str(folder / _FILE), "wb")
         self._writer = pa.ipc.new_file(self._sink, _SCHEMA)
-        self._waiting: list[tuple[str, str, str, str]] = []
-        self._hashes: list[int] = []
+        self._new: list[tuple[str, str, str, str]] = []
+        self._waiting = _SCHEMA.empty_table()
+        self._hashes = array("Q")
 
     def add(self, corpus: SourceCorpus) -> None:
         """Append the chunks of a source."""
         source = corpus.header.source_id
         for chunk, text, metadata in zip(corpus.chunk_ids, corpus.texts, corpus.metadata, strict=True):
             self._hashes.append(_hash(chunk))
-            self._waiting.append((chunk, source, text, json.dumps(metadata, ensure_ascii=False)))
-            if len(self._waiting) == BATCH_ROWS:
-                self._write()
+            self._new.append((chunk, source, text, json.dumps(metadata, ensure_ascii=False)))
+            if len(self._new) == BATCH_ROWS:
+                self._write_full()
+
+    def carry(self, rows: "Rows", first: int, last: int) -> None:
+        """Append rows ``first`` to ``last`` (without) of another index."""
+        for piece in rows.batches(first, last):
+            self._take_new()
+            self._waiting = pa.concat_tables([self._waiting, pa.Table.from_batches([piece])])
+            self._write_full()
+        self._hashes.frombytes(rows.hashes()[first:last].tobytes())
 
     def close(self) -> None:
         """Write what is left and the table of chunk ids."""
-        if self._waiting:
-            self._write()
+        self._write_full()
+        if self._waiting.num_rows:
+            self._write(self._waiting)
         self._writer.close()
         self._sink.close()
         sync_file(self._folder / _FILE)
@@ -63,11 +74,22 @@ class RowWriter:
         save_array(self._folder / _HASHES, hashes[order])
         save_array(self._folder / _HASH_ROWS, order.astype(np.int32))
 
-    def _write(self) -> None:
-        columns = list(zip(*self._waiting, strict=True))
-        arrays = [pa.array(column, field.type) for column, field in zip(columns, _SCHEMA, strict=True)]
-        self._writer.write_batch(pa.record_batch(arrays, schema=_SCHEMA))
-        self._waiting = []
+    def _take_new(self) -> None:
+        if self._new:
+            columns = list(zip(*self._new, strict=True))
+            arrays = [pa.array(column, field.type) for column, field in zip(columns, _SCHEMA, strict=True)]
+            self._waiting = pa.concat_tables([self._waiting, pa.Table.from_arrays(arrays, schema=_SCHEMA)])
+            self._new = []
+
+    def _write_full(self) -> None:
+        """Write full batches; what is left over waits."""
+        self._take_new()
+        while self._waiting.num_rows >= BATCH_ROWS:
+            self._write(self._waiting.slice(0, BATCH_ROWS))
+            self._waiting = self._waiting.slice(BATCH_ROWS)
+
+    def _write(self, table: pa.Table) -> None:
+        self._writer.write_batch(table.combine_chunks().to_batches()[0])
 
 
 class Rows:
@@ -104,6 +126,19 @@ class Rows:
                 return row
             first += 1
         return None
+
+    def batches(self, first: int, last: int) -> Iterator[pa.RecordBatch]:
+        """Yield rows ``first`` to ``last`` (without), in pieces of at most a batch."""
+        for number in range(first // BATCH_ROWS, -(-last // BATCH_ROWS)):
+            begin = number * BATCH_ROWS
+            low, high = max(first, begin), min(last, begin + BATCH_ROWS)
+            yield self._reader.get_batch(number).slice(low - begin, high - low)
+
+    def hashes(self) -> np.ndarray:
+        """Return the hash of every row's chunk id: (rows,) uint64."""
+        hashes = np.empty_like(self._hashes)
+        hashes[self._hash_rows] = self._hashes
+        return hashes
 
     def texts(self) -> Iterator[str]:
         """Yield the text of every row in order."""

@@ -15,6 +15,7 @@ from stackroom.atomic import write_text, writer_lock
 from stackroom.errors import ArtefactError
 from stackroom.stores.bm25.arrays import sync_file
 
+INDEX_SCHEMA = "stackroom.bm25_index/1"
 POINTER = "CURRENT"
 _META = "index.json"
 _WAIT_SECONDS = 120.0
@@ -34,7 +35,7 @@ def current_version(folder: Path) -> Path | None:
     return folder / name
 
 
-def read_meta(version: Path, schema: str) -> dict[str, Any]:
+def read_meta(version: Path) -> dict[str, Any]:
     """Return what a version says about itself.
 
     Raises:
@@ -44,8 +45,8 @@ def read_meta(version: Path, schema: str) -> dict[str, Any]:
         meta: dict[str, Any] = json.loads((version / _META).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ArtefactError(f"the keyword index {version} is damaged ({error}); {_REMEDY}") from error
-    if not isinstance(meta, dict) or meta.get("schema") != schema:
-        raise ArtefactError(f"the keyword index {version} is not of this version ({schema}); {_REMEDY}")
+    if not isinstance(meta, dict) or meta.get("schema") != INDEX_SCHEMA:
+        raise ArtefactError(f"the keyword index {version} is not of this version ({INDEX_SCHEMA}); {_REMEDY}")
     return meta
 
 

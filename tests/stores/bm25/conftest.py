@@ -10,8 +10,9 @@ from stackroom.config import Bm25Settings
 from stackroom.fingerprint import fingerprint
 from stackroom.identity import chunk_id
 from stackroom.stores.bm25.analyser import open_analyser
+from stackroom.stores.bm25.build import build_index
 from stackroom.stores.bm25.corpus import write_corpus
-from stackroom.stores.bm25.index import KeywordIndex, build_index, open_index
+from stackroom.stores.bm25.index import KeywordIndex, open_index
 
 Text = str | tuple[str, dict[str, MetadataValue]]
 

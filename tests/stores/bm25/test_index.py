@@ -14,7 +14,8 @@ from rank_bm25 import BM25Okapi
 from stackroom.config import Bm25Settings
 from stackroom.errors import ArtefactError, FilterError, QueryError
 from stackroom.stores.bm25.analyser import open_analyser
-from stackroom.stores.bm25.index import build_index, open_index
+from stackroom.stores.bm25.build import build_index
+from stackroom.stores.bm25.index import open_index
 from stackroom.stores.bm25.versions import current_version
 from stackroom.stores.filters import matches, validate_metadata_filter
 

@@ -1,0 +1,97 @@
+"""Values worked out from many small files, remembered until a file changes.
+
+What is made of all files of a corpus needs a little of each: opening ten thousand files takes seconds, asking for their
+size, time stamp and inode takes a twentieth of one. Artefacts are replaced by renaming, so a changed one has another
+inode.
+"""
+
+import json
+import os
+import sqlite3
+from collections.abc import Callable, Iterable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from stackroom.errors import StoreError
+from stackroom.stores.sqlite_file import connect, transaction
+
+_WAIT_SECONDS = 60.0
+_TABLE = """
+CREATE TABLE IF NOT EXISTS remembered (
+    kind TEXT NOT NULL, file TEXT NOT NULL, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, inode INTEGER NOT NULL,
+    value TEXT NOT NULL, PRIMARY KEY (kind, file)
+) WITHOUT ROWID
+"""
+
+Stamp = tuple[int, int, int]
+"""Size, modification time in ns, inode."""
+
+
+class FileMemo:
+    """Remembered values in a SQLite file. It is a cache: without it, every file is read once more."""
+
+    def __init__(self, path: Path) -> None:
+        """Remember in ``path``, which is made when it is first needed."""
+        self._path = path
+
+    def values(
+        self, kind: str, files: Iterable[Path], work_out: Callable[[Path], Any], *, anew: bool = False
+    ) -> dict[Path, Any]:
+        """Return the value of every file that is there, in the order given.
+
+        Args:
+            kind: what the values are, with a version; those of other files of the kind are forgotten.
+            files: the files, in one folder.
+            work_out: reads a file and returns what JSON can hold; None is left out, and asked for again the next time.
+            anew: work out every value, because what is remembered may be wrong.
+
+        Raises:
+            StoreError: the memo cannot be read or written.
+        """
+        stamps = {file: stamp for file in files if (stamp := _stamp(file)) is not None}
+        try:
+            return self._values(kind, stamps, work_out, anew)
+        except StoreError as error:
+            cause = error.__cause__
+            if not isinstance(cause, sqlite3.DatabaseError) or isinstance(cause, sqlite3.OperationalError):
+                raise  # a full disk, or others at work; anything else is a damaged file
+        for suffix in ("", "-wal", "-shm"):
+            Path(f"{self._path}{suffix}").unlink(missing_ok=True)
+        return self._values(kind, stamps, work_out, anew)
+
+    def _values(
+        self, kind: str, stamps: dict[Path, Stamp], work_out: Callable[[Path], Any], anew: bool
+    ) -> dict[Path, Any]:
+        with closing(connect(self._path, _TABLE, _WAIT_SECONDS)) as connection:
+            known = _read(connection, self._path, kind)
+            values: dict[Path, Any] = {}
+            fresh: list[tuple[Any, ...]] = []
+            for file, stamp in stamps.items():
+                remembered = None if anew else known.get(file.name)
+                if remembered is not None and remembered[0] == stamp:
+                    values[file] = json.loads(remembered[1])
+                elif (value := work_out(file)) is not None:
+                    values[file] = value
+                    fresh.append((kind, file.name, *stamp, json.dumps(value, ensure_ascii=False)))
+            gone = [(kind, name) for name in known.keys() - {file.name for file in values}]
+            if fresh or gone:
+                with transaction(connection, self._path, write=True):
+                    connection.executemany("INSERT OR REPLACE INTO remembered VALUES (?, ?, ?, ?, ?, ?)", fresh)
+                    connection.executemany("DELETE FROM remembered WHERE kind = ? AND file = ?", gone)
+        return values
+
+
+def _read(connection: sqlite3.Connection, path: Path, kind: str) -> dict[str, tuple[Stamp, str]]:
+    query = "SELECT file, size, mtime_ns, inode, value FROM remembered WHERE kind = ?"
+    with transaction(connection, path, write=False):
+        rows = connection.execute(query, (kind,)).fetchall()
+    return {file: ((size, mtime_ns, inode), value) for file, size, mtime_ns, inode, value in rows}
+
+
+def _stamp(file: Path) -> Stamp | None:
+    try:
+        found = os.stat(file)  # noqa: PTH116 - for every file of a corpus
+    except FileNotFoundError:
+        return None
+    return found.st_size, found.st_mtime_ns, found.st_ino
