@@ -12,7 +12,7 @@ from stackroom.stages.corpus import refresh_stores, write_stores_config
 from stackroom.stages.corpus_lint import lint_whole_corpus
 from stackroom.stages.order import STAGES
 from stackroom.stages.reconcile import plan_corpus
-from stackroom.stages.removal import remove_source, withdraw_source
+from stackroom.stages.removal import remove_sources, withdraw_source
 from stackroom.stages.verdict import judge, revision, settings_digest
 
 CORPUS = "notes"
@@ -75,8 +75,7 @@ class Filled:
                 if verdict.state == "quarantined":
                     withdraw_source(bench, source)
                 bench.ledger.record(CORPUS, source, verdict)
-            for source in planned.delete:
-                remove_source(bench, source)
+            remove_sources(bench, planned.delete)
             refresh_stores(bench)
             lint_whole_corpus(bench)
         write_stores_config(self.config)

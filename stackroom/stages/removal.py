@@ -3,6 +3,8 @@
 The ledger forgets last, so that an interrupted removal is found and finished the next time.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from stackroom.errors import StoreNotFoundError, StoreUnavailableError
@@ -27,22 +29,23 @@ def withdraw_source(bench: Bench, source_id: str) -> None:
     bench.artefacts.delete(source_id)
 
 
-def remove_source(bench: Bench, source_id: str) -> int:
-    """Delete all rows and artefacts of a source.
+def remove_sources(bench: Bench, sources: Sequence[str]) -> dict[str, int]:
+    """Delete all rows and artefacts of some sources.
 
-    The keyword index still holds the source until it is built again.
+    The keyword index still holds the sources until it is built again.
 
     Returns:
-        Number of rows deleted from the vector store.
+        Number of rows deleted from the vector store, by source.
 
     Raises:
         StoreError: the store cannot be reached; nothing is forgotten, so the removal is tried again.
     """
-    deleted = bench.store.delete_source(source_id)
-    bench.manifest.delete(bench.settings.store_uri, bench.collection.name, source_id)
-    _remove_elsewhere(bench, source_id)
-    bench.artefacts.delete(source_id)
-    bench.ledger.forget(bench.name, [source_id])
+    deleted = bench.store.delete_sources(sources)
+    bench.manifest.delete_sources(bench.settings.store_uri, bench.collection.name, sources)
+    for source in sources:
+        _remove_elsewhere(bench, source)
+        bench.artefacts.delete(source)
+    bench.ledger.forget(bench.name, sources)
     return deleted
 
 

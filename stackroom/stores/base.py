@@ -6,7 +6,7 @@ underscored ones at the end of :class:`VectorStore`; it never sees a row that wa
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from itertools import islice
 from types import TracebackType
@@ -156,6 +156,14 @@ class VectorStore(ABC):
             ids = self._ids(source_id)
             self._delete_all(ids)
         return len(ids)
+
+    @final
+    def delete_sources(self, source_ids: Iterable[str]) -> dict[str, int]:
+        """Delete all rows of some sources in one go and return how many there were of each."""
+        with self._lock, self._writing():
+            ids = {source_id: self._ids(source_id) for source_id in source_ids}
+            self._delete_all(set().union(*ids.values()))
+        return {source_id: len(found) for source_id, found in ids.items()}
 
     @final
     def delete_rows(self, source_id: str, chunk_ids: Collection[str]) -> int:

@@ -11,7 +11,7 @@ import contextlib
 import json
 import sqlite3
 import threading
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -175,6 +175,12 @@ class Manifest:
         query = "DELETE FROM manifest WHERE store = ? AND collection = ? AND source_id = ?"
         with self._used() as connection:
             return connection.execute(query, (store, collection, source_id)).rowcount > 0
+
+    def delete_sources(self, store: str, collection: str, source_ids: Iterable[str]) -> None:
+        """Forget some sources of a collection in one transaction."""
+        query = "DELETE FROM manifest WHERE store = ? AND collection = ? AND source_id = ?"
+        with self._used() as connection, transaction(connection, self._path, write=True):
+            connection.executemany(query, [(store, collection, source_id) for source_id in source_ids])
 
     def delete_collection(self, store: str, collection: str) -> int:
         """Forget a collection and return how many sources were noted for it."""

@@ -112,6 +112,17 @@ def test_counting_listing_and_deleting(place, row):
     assert store.count() == 0
 
 
+def test_several_sources_are_deleted_together(place, row):
+    store = place.open()
+    for source, rows in {"a.pdf": ["a0", "a1"], "b.pdf": ["b0"], "c.pdf": ["c0"]}.items():
+        store.replace_source(source, [row(chunk, source_id=source) for chunk in rows])
+    assert store.delete_sources(["a.pdf", "nothing.pdf", "c.pdf"]) == {"a.pdf": 2, "nothing.pdf": 0, "c.pdf": 1}
+    assert set(stored(store)) == {"b0"}
+    assert ids(store.query(np.ones(4), 3)) == ["b0"]
+    assert store.delete_sources([]) == {}
+    assert store.count() == 1
+
+
 def test_scanning_gives_every_row_with_a_vector_of_length_one(place, row):
     store = place.open()
     store.upsert([row(f"c{number:02}", (3, number, 0, 4)) for number in range(25)])
