@@ -57,6 +57,10 @@ class Media(StrEnum):
     UNKNOWN = "unknown"
 
 
+PAGED = frozenset({Media.PDF, Media.IMAGE})
+"""Files that are read page by page, with models for layout and tables, and with OCR."""
+
+
 _BY_MEDIA: Mapping[Media, tuple[str | None, str]] = {
     Media.PDF: ("pdf", "pdf"),
     Media.DOCX: ("docx", "docx dotx docm dotm"),

@@ -32,6 +32,10 @@ Report = Callable[[Message], None]
 class Worker(Protocol):
     """What the module's ``open_worker(options)`` returns."""
 
+    def prepare(self) -> None:
+        """Load what only some requests need; called before the first of them. What it raises ends the process."""
+        ...
+
     def handle(self, request: Message, report: Report) -> Message:
         """Do what is asked and return the answer, JSON-serialisable."""
         ...
@@ -52,7 +56,12 @@ def main(descriptor: int) -> None:
     worker: Worker = importlib.import_module(start["module"]).open_worker(start["options"])
     send({"kind": "ready"})
     while True:
-        request = inbox.get()["request"]
+        message = inbox.get()
+        if message["kind"] == "prepare":
+            worker.prepare()
+            send({"kind": "ready"})
+            continue
+        request = message["request"]
         send(_answer(worker, request, lambda progress: send({"kind": "progress", **progress})))
 
 

@@ -12,7 +12,7 @@ from stackroom.conversion import Conversion, ConversionOptions, ConversionReques
 from stackroom.conversion.cache import ConversionCache, conversion_from_json
 from stackroom.conversion.channel import Message
 from stackroom.conversion.pool import WorkerPool, available_cores, worker_count, worker_spec
-from stackroom.formats import Media
+from stackroom.formats import PAGED, Media
 from stackroom.media import Identified, identify
 from stackroom.outcome import Failed, ReasonCode
 from stackroom.precheck import PdfClassification
@@ -86,11 +86,13 @@ class PooledConverter:
             "document": str(self._cache.document_path(request.content_hash, identified.media)),
             "chunks": str(self._cache.chunks_path(request.content_hash, identified.media)),
         }
-        is_pdf = identified.media is Media.PDF
-        answer = self._pool.run(message, cautiously={**message, "cautious": True, "final": True} if is_pdf else None)
+        is_pdf, paged = identified.media is Media.PDF, identified.media in PAGED
+        answer = self._pool.run(
+            message, cautiously={**message, "cautious": True, "final": True} if is_pdf else None, prepared=paged
+        )
         if not isinstance(answer, Failed) and answer.get("again"):
             # Pages are missing, and the worker had converted other files before: a state of the process may be why.
-            answer = self._second_try(answer, message)
+            answer = self._second_try(answer, message, prepared=paged)
         if isinstance(answer, Failed):
             return answer
         if "failed" in answer:
@@ -111,8 +113,8 @@ class PooledConverter:
         """Close the converter."""
         self.close()
 
-    def _second_try(self, first: Message, message: Message) -> Message:
-        second = self._pool.run_fresh(message | {"final": True})
+    def _second_try(self, first: Message, message: Message, *, prepared: bool) -> Message:
+        second = self._pool.run_fresh(message | {"final": True}, prepared=prepared)
         return first if isinstance(second, Failed) or "failed" in second else second
 
 

@@ -72,30 +72,31 @@ class WorkerPool:
             self.close()
             raise
 
-    def run(self, request: Message, cautiously: Message | None = None) -> Message | Failed:
+    def run(self, request: Message, cautiously: Message | None = None, *, prepared: bool = False) -> Message | Failed:
         """Have a worker do what is asked and return its answer; a request that kills its worker twice is a failure.
 
         Args:
             request: JSON-serialisable.
             cautiously: another way to ask for the same, for the second try when the first died of the file itself.
+            prepared: by a worker that has loaded what only some requests need; see :meth:`WorkerProcess.prepare`.
 
         Raises:
             ConfigError: see :meth:`WorkerProcess.start`.
-            ConversionError: a worker cannot be started, or the pool is closed.
+            ConversionError: a worker cannot be started or prepared, or the pool is closed.
         """
-        first = self._attempt(request, fresh=False)
+        first = self._attempt(request, fresh=False, prepared=prepared)
         if not isinstance(first, Death):
             return _unpack(first)
         if cautiously is None or _had_outside_cause(first):
             if not _worth_repeating(first):
                 return _failed(first, attempts=1)
             cautiously = request
-        second = self._attempt(cautiously, fresh=True)
+        second = self._attempt(cautiously, fresh=True, prepared=prepared)
         return _failed(second, attempts=2) if isinstance(second, Death) else _unpack(second)
 
-    def run_fresh(self, request: Message) -> Message | Failed:
+    def run_fresh(self, request: Message, *, prepared: bool = False) -> Message | Failed:
         """As :meth:`run`, but in a worker that has seen no other file, and without a second try."""
-        answer = self._attempt(request, fresh=True)
+        answer = self._attempt(request, fresh=True, prepared=prepared)
         return _failed(answer, attempts=1) if isinstance(answer, Death) else _unpack(answer)
 
     def close(self) -> None:
@@ -121,9 +122,11 @@ class WorkerPool:
         """Close the pool."""
         self.close()
 
-    def _attempt(self, request: Message, fresh: bool) -> Message | Death:
+    def _attempt(self, request: Message, *, fresh: bool, prepared: bool) -> Message | Death:
         worker = self._acquire(fresh)
         try:
+            if prepared:
+                worker.prepare()
             answer = worker.ask(request)
         except BaseException:
             self._discard(worker)

@@ -102,6 +102,7 @@ class WorkerProcess:
         self.spec = spec
         self.files = 0
         """Requests answered so far."""
+        self._prepared = False
         self._decoder = Decoder()
         self._stderr = bytearray()
         self._peak_bytes = 0
@@ -154,9 +155,21 @@ class WorkerProcess:
             ConversionError: it did not start; the message holds what it said.
         """
         start = {"kind": "start", "module": self.spec.module, "options": dict(self.spec.options)}
-        limits = {"memory_mb": self.spec.memory_mb, "parent": os.getpid()}
+        self._make_ready({**start, "memory_mb": self.spec.memory_mb, "parent": os.getpid()}, "did not start")
+
+    def prepare(self) -> None:
+        """Have the worker load what only some requests need, unless it has.
+
+        Raises:
+            ConfigError, ConversionError: as :meth:`start`; the worker has ended then.
+        """
+        if not self._prepared:
+            self._make_ready({"kind": "prepare"}, "could not load its models")
+            self._prepared = True
+
+    def _make_ready(self, message: Message, otherwise: str) -> None:
         clock = _Clock(WorkerSpec(self.spec.module, {}, self.spec.memory_mb, deadline_seconds=START_SECONDS))
-        answer = self._exchange({**start, **limits}, clock)
+        answer = self._exchange(message, clock)
         died_of = answer.reason if isinstance(answer, Death) else None
         if died_of is ReasonCode.OUT_OF_MEMORY or self.resident_mb > self.spec.memory_mb:
             self.kill()
@@ -166,7 +179,7 @@ class WorkerProcess:
             )
         if isinstance(answer, Death):
             self.kill()
-            raise ConversionError(f"a worker process did not start: {answer.message}\n{self._said()}")
+            raise ConversionError(f"a worker process {otherwise}: {answer.message}\n{self._said()}")
 
     def ask(self, request: Message) -> Message | Death:
         """Have a file worked on and return the answer, or how the worker ended. A dead worker cannot be asked again.

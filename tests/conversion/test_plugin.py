@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from stackroom.conversion import open_converter
+
 QUERY = """
 from docling.models.factories import get_layout_factory, get_table_structure_factory
 print("rapid_layout" in get_layout_factory(allow_external_plugins=True).registered_kind)
@@ -20,12 +22,21 @@ def test_docling_lists_the_bundled_models():
     assert answer.stdout.split() == ["True", "True"]
 
 
-def test_worker_processes_do_without_torch(converter, request_for, tmp_path):
-    path = tmp_path / "note.md"
-    path.write_text("# Pier\n\nSeven lanterns.")
-    converter.convert(request_for(path))
-    worker = converter._pool._idle[-1]
-    assert worker.resident_mb < 700
-    maps = Path(f"/proc/{worker.pid}/maps").read_text()
-    assert "libtorch" not in maps
-    assert "onnxruntime" in maps
+def test_worker_processes_do_without_torch_and_load_models_for_pages_only(
+    options, cache_folder, make_pdf, request_for, tmp_path
+):
+    note = tmp_path / "note.md"
+    note.write_text("# Pier\n\nSeven lanterns.")
+    with open_converter(options, cache_folder) as converter:
+        assert converter.convert(request_for(note)).chunks
+        (worker,) = converter._pool._idle
+        assert worker.resident_mb < 350
+        maps = Path(f"/proc/{worker.pid}/maps").read_text()
+        assert "libtorch" not in maps
+        assert "onnxruntime" not in maps
+        assert converter.convert(request_for(make_pdf(tmp_path / "pier.pdf", ["Eight lanterns on the pier."]))).chunks
+        assert converter._pool._idle == [worker]
+        assert worker.resident_mb < 700
+        maps = Path(f"/proc/{worker.pid}/maps").read_text()
+        assert "libtorch" not in maps
+        assert "onnxruntime" in maps

@@ -192,6 +192,30 @@ def test_a_worker_that_does_not_start_is_an_error_that_says_why():
         WorkerPool(spec(options={"dies": True}), workers=1, files_per_worker=9)
 
 
+def test_a_worker_is_prepared_once_and_only_for_requests_that_need_it(pool):
+    assert ask(pool, "prepared_times")["times"] == 0
+    first = pool.run({"do": "prepared_times"}, prepared=True)
+    assert first["times"] == 1
+    assert pool.run({"do": "prepared_times"}, prepared=True) == first
+    fresh = pool.run_fresh({"do": "prepared_times"}, prepared=True)
+    assert (fresh["times"], fresh["pid"] != first["pid"]) == (1, True)
+
+
+def test_models_that_cannot_be_loaded_are_no_fault_of_the_file():
+    with WorkerPool(spec(options={"model_missing": True}), workers=1, files_per_worker=9) as pool:
+        for _ in range(2):
+            with pytest.raises(ConversionError, match=r"could not load its models: .*\n[\s\S]*no model\.onnx here"):
+                pool.run({"do": "prepared_times"}, prepared=True)
+        assert ask(pool, "prepared_times")["times"] == 0
+
+
+def test_a_limit_that_the_models_exceed_is_an_error_of_the_settings():
+    with WorkerPool(spec(memory_mb=250, options={"model_mb": 300}), workers=1, files_per_worker=9) as pool:
+        with pytest.raises(ConfigError, match="worker_memory_mb: 250 is less than a worker process needs"):
+            pool.run({"do": "prepared_times"}, prepared=True)
+        assert ask(pool, "prepared_times")["times"] == 0
+
+
 def test_a_closed_pool_refuses_work_and_ends_what_is_running():
     pool = WorkerPool(spec(), workers=1, files_per_worker=9)
     with ThreadPoolExecutor(1) as executor:

@@ -13,11 +13,25 @@ def open_worker(options):
         Worker.ballast = bytearray(os.urandom(1 << 20)) * options["fat_mb"]
     if options.get("dies"):
         sys.exit("no model here")
-    return Worker()
+    return Worker(options)
 
 
 class Worker:
     ballast = b""
+
+    def __init__(self, options):
+        self.options = options
+        self.prepared = 0
+
+    def prepare(self):
+        if self.options.get("model_mb"):
+            Worker.ballast = bytearray(os.urandom(1 << 20)) * self.options["model_mb"]
+        if self.options.get("model_missing"):
+            raise FileNotFoundError("no model.onnx here")
+        self.prepared += 1
+
+    def prepared_times(self, request, report):
+        return {"times": self.prepared, "pid": os.getpid()}
 
     def handle(self, request, report):
         return getattr(self, request["do"])(request, report)
