@@ -153,7 +153,7 @@ def index_assets(config: Config, corpus: str) -> list[dg.AssetsDefinition]:
 
 def _orphans(instance: dg.DagsterInstance, corpus: str, bench: Bench) -> list[str]:
     """Return sources that have a partition but no line in the ledger (left by an interrupted removal)."""
-    known = {state.source_id for state in bench.ledger.sources(corpus)}
+    known = set(bench.ledger.source_ids(corpus))
     return [source for source in known_sources(instance, corpus) if source not in known]
 
 

@@ -64,7 +64,7 @@ def record_set_assets(config: Config, record_set: str) -> list[dg.AssetsDefiniti
         with bench(context) as opened:
             planned = plan_records(opened, confirm_deletions=config.confirm_deletions)
             rows = {} if config.dry_run else {source: remove_file(opened, source) for source in planned.delete}
-            known = {state.source_id for state in opened.ledger.sources(corpus)}
+            known = set(opened.ledger.source_ids(corpus))
         if not config.dry_run:
             orphans = [source for source in known_sources(context.instance, corpus) if source not in known]
             remove_sources(context.instance, corpus, [] if planned.refused else orphans)

@@ -138,9 +138,13 @@ class ArtefactFolder:
         Raises:
             ValueError: the suffix is none of :data:`SUFFIXES`; it would be left behind when the source is deleted.
         """
+        return Path(self.path_text(stage, source, suffix))
+
+    def path_text(self, stage: str, source: str, suffix: str) -> str:
+        """Return :meth:`path` as text, for those who ask for every file of a corpus at every refresh."""
         if suffix not in SUFFIXES:
             raise ValueError(f"{suffix!r} is not a suffix of artefacts; add it to SUFFIXES")
-        return Path(f"{self.root}/{stage}/{artefact_name(source)}.{suffix}")  # asked for every file at every refresh
+        return f"{self.root}/{stage}/{artefact_name(source)}.{suffix}"
 
     def delete(self, source: str) -> int:
         """Delete every artefact of a source and return how many there were."""
@@ -228,6 +232,11 @@ def read_footer(path: Path, schema: str) -> ParquetFooter | None:
     except (OSError, ValueError, KeyError, pa.ArrowException):
         return None
     return footer if footer.schema == schema else None
+
+
+def load_table_libraries() -> None:
+    """Load what pyarrow loads with the first table: pandas, in a quarter of a second. For those who wait anyway."""
+    pa.array([""])
 
 
 def chunks_table(chunks: Sequence[Chunk]) -> pa.Table:

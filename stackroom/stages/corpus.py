@@ -36,7 +36,7 @@ def build_keyword_index(bench: Bench, *, anew: bool = False) -> Produced | Uncha
         anew: build it even if nothing changed, because what is there has been altered.
     """
     paths = [
-        bench.artefacts.path(bm25_corpus.STAGE, state.source_id, "pkl") for state in bench.ledger.sources(bench.name)
+        bench.artefacts.path_text(bm25_corpus.STAGE, source, "pkl") for source in bench.ledger.source_ids(bench.name)
     ]
     report = build_index(paths, bench.settings.state.bm25_index(bench.name), bench.settings.corpus.bm25, anew=anew)
     summary = {**asdict(report), "folder": str(report.folder)}

@@ -63,7 +63,7 @@ def _by_source(
     bench: Bench, memo: FileMemo, stage: str, sources: Sequence[str], work_out: Callable[[Path], Any]
 ) -> dict[str, Any]:
     """Return a value of each source's artefact of a stage, for the sources that have one."""
-    paths = {bench.artefacts.path(stage, source, "json"): source for source in sources}
+    paths = {bench.artefacts.path_text(stage, source, "json"): source for source in sources}
     kind = f"{stage}/{LINT_VERSION}"
     return {paths[path]: value for path, value in memo.values(kind, paths, work_out).items()}
 

@@ -3,7 +3,6 @@
 from dataclasses import asdict
 
 from stackroom.artefacts import read_json, write_json
-from stackroom.articles.similar import DUPLICATE_SHARE, DUPLICATE_SIMILARITY, near_duplicates
 from stackroom.fingerprint import fingerprint
 from stackroom.outcome import CheckResult, Produced, Unchanged
 from stackroom.stages.bench import Bench
@@ -18,6 +17,9 @@ def find_near_duplicates(bench: Bench) -> Produced | Unchanged:
     Raises:
         StoreError: the vector store cannot be read.
     """
+    # With the article memory come its services and their HTTP library; every process that runs a job would load them.
+    from stackroom.articles.similar import DUPLICATE_SHARE, DUPLICATE_SIMILARITY, near_duplicates
+
     stored = bench.manifest.sources(bench.settings.store_uri, bench.collection.name)
     made_for = fingerprint(
         "near_duplicates", VERSION, rows=stored, similarity=DUPLICATE_SIMILARITY, share=DUPLICATE_SHARE

@@ -70,7 +70,7 @@ def strays(bench: Bench) -> list[str]:
     """
     if not bench.scan.files:
         return []
-    known = {state.source_id for state in bench.ledger.sources(bench.name)}
+    known = set(bench.ledger.source_ids(bench.name))
     noted = list(bench.manifest.rows(bench.settings.store_uri, bench.collection.name))
     stored = {row.source_id for row in noted}
     if bench.store.count() != sum(len(row.chunk_ids) for row in noted):  # listing all sources takes much longer

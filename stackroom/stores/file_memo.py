@@ -36,13 +36,13 @@ class FileMemo:
         self._path = path
 
     def values(
-        self, kind: str, files: Iterable[Path], work_out: Callable[[Path], Any], *, anew: bool = False
-    ) -> dict[Path, Any]:
+        self, kind: str, files: Iterable[str], work_out: Callable[[Path], Any], *, anew: bool = False
+    ) -> dict[str, Any]:
         """Return the value of every file that is there, in the order given.
 
         Args:
             kind: what the values are, with a version; those of other files of the kind are forgotten.
-            files: the files, in one folder.
+            files: paths of the files, in one folder; as text, because making a path takes longer than all the rest.
             work_out: reads a file and returns what JSON can hold; None is left out, and asked for again the next time.
             anew: work out every value, because what is remembered may be wrong.
 
@@ -61,20 +61,20 @@ class FileMemo:
         return self._values(kind, stamps, work_out, anew)
 
     def _values(
-        self, kind: str, stamps: dict[Path, Stamp], work_out: Callable[[Path], Any], anew: bool
-    ) -> dict[Path, Any]:
+        self, kind: str, stamps: dict[str, Stamp], work_out: Callable[[Path], Any], anew: bool
+    ) -> dict[str, Any]:
         with closing(connect(self._path, _TABLE, _WAIT_SECONDS)) as connection:
-            known = _read(connection, self._path, kind)
-            values: dict[Path, Any] = {}
+            stored = _read(connection, self._path, kind)
+            unchanged = {} if anew else _unchanged(stored, stamps)
+            values: dict[str, Any] = {}
             fresh: list[tuple[Any, ...]] = []
             for file, stamp in stamps.items():
-                remembered = None if anew else known.get(file.name)
-                if remembered is not None and remembered[0] == stamp:
-                    values[file] = json.loads(remembered[1])
-                elif (value := work_out(file)) is not None:
+                if file in unchanged:
+                    values[file] = unchanged[file]
+                elif (value := work_out(Path(file))) is not None:
                     values[file] = value
-                    fresh.append((kind, file.name, *stamp, json.dumps(value, ensure_ascii=False)))
-            gone = [(kind, name) for name in known.keys() - {file.name for file in values}]
+                    fresh.append((kind, _name(file), *stamp, json.dumps(value, ensure_ascii=False)))
+            gone = [(kind, name) for name in stored.keys() - set(map(_name, values))]
             if fresh or gone:
                 with transaction(connection, self._path, write=True):
                     connection.executemany("INSERT OR REPLACE INTO remembered VALUES (?, ?, ?, ?, ?, ?)", fresh)
@@ -89,7 +89,24 @@ def _read(connection: sqlite3.Connection, path: Path, kind: str) -> dict[str, tu
     return {file: ((size, mtime_ns, inode), value) for file, size, mtime_ns, inode, value in rows}
 
 
-def _stamp(file: Path) -> Stamp | None:
+def _unchanged(stored: dict[str, tuple[Stamp, str]], stamps: dict[str, Stamp]) -> dict[str, Any]:
+    """Return what is remembered of the files that have not changed; nothing if it cannot be read."""
+    nothing: tuple[Stamp | None, str] = (None, "")
+    texts = {
+        file: text for file, stamp in stamps.items() for at, text in [stored.get(_name(file), nothing)] if at == stamp
+    }
+    try:
+        values = json.loads(f"[{','.join(texts.values())}]")  # one text is read in half the time of ten thousand
+        return dict(zip(texts, values, strict=True))
+    except ValueError:
+        return {}
+
+
+def _name(file: str) -> str:
+    return file.rpartition("/")[2]
+
+
+def _stamp(file: str) -> Stamp | None:
     try:
         found = os.stat(file)  # noqa: PTH116 - for every file of a corpus
     except FileNotFoundError:

@@ -1,4 +1,6 @@
+import contextlib
 import os
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -8,12 +10,12 @@ from stackroom.stores.file_memo import FileMemo
 
 
 @pytest.fixture
-def files(tmp_path) -> list[Path]:
+def files(tmp_path) -> list[str]:
     folder = tmp_path / "files"
     folder.mkdir()
     for name in ("one", "two", "three"):
         (folder / name).write_text(name)
-    return [folder / name for name in ("two", "one", "three")]
+    return [str(folder / name) for name in ("two", "one", "three")]
 
 
 class Reader:
@@ -28,9 +30,9 @@ class Reader:
         return {"text": text} if text else None
 
 
-def replace(path: Path, text: str) -> None:
+def replace(file: str, text: str) -> None:
     """Replace a file as artefacts are replaced, with the same size and time stamp."""
-    seen = path.stat()
+    path, seen = Path(file), Path(file).stat()
     path.with_name("new").write_text(text)
     os.utime(path.with_name("new"), ns=(seen.st_atime_ns, seen.st_mtime_ns))
     path.with_name("new").replace(path)
@@ -38,7 +40,7 @@ def replace(path: Path, text: str) -> None:
 
 def test_values_come_in_the_order_of_the_files_and_are_worked_out_once(tmp_path, files):
     memo, reader = FileMemo(tmp_path / "deep" / "memo.sqlite"), Reader()
-    wanted = [(file, {"text": file.name}) for file in files]
+    wanted = [(file, {"text": Path(file).name}) for file in files]
     assert list(memo.values("text/1", files, reader).items()) == wanted
     assert list(FileMemo(tmp_path / "deep" / "memo.sqlite").values("text/1", files, reader).items()) == wanted
     assert reader.read == ["two", "one", "three"]
@@ -55,10 +57,10 @@ def test_a_replaced_file_is_read_again_even_with_the_same_size_and_time_stamp(tm
 def test_files_that_are_gone_or_say_nothing_are_left_out_and_looked_at_again(tmp_path, files):
     memo, reader = FileMemo(tmp_path / "memo.sqlite"), Reader()
     memo.values("text/1", files, reader)
-    files[0].unlink()
+    Path(files[0]).unlink()
     replace(files[1], "")
     assert memo.values("text/1", files, reader) == {files[2]: {"text": "three"}}
-    files[0].write_text("two")
+    Path(files[0]).write_text("two")
     assert memo.values("text/1", files, reader) == {files[0]: {"text": "two"}, files[2]: {"text": "three"}}
     assert reader.read[3:] == ["one", "two", "one"]
 
@@ -99,3 +101,13 @@ def test_a_memo_that_cannot_be_written_is_an_error_that_names_it(tmp_path, files
     (tmp_path / "memo.sqlite").mkdir()
     with pytest.raises(StoreError, match=r"memo\.sqlite cannot be opened"):
         FileMemo(tmp_path / "memo.sqlite").values("text/1", files, Reader())
+
+
+def test_values_that_cannot_be_read_are_worked_out_again(tmp_path, files):
+    memo, reader = FileMemo(tmp_path / "memo.sqlite"), Reader()
+    memo.values("text/1", files, reader)
+    with contextlib.closing(sqlite3.connect(tmp_path / "memo.sqlite")) as connection, connection:
+        connection.execute("UPDATE remembered SET value = '{' WHERE file = 'one'")
+    assert memo.values("text/1", files, reader)[files[1]] == {"text": "one"}
+    assert memo.values("text/1", files, reader)[files[0]] == {"text": "two"}
+    assert len(reader.read) == 6

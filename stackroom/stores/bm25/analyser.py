@@ -52,7 +52,6 @@ class Analyser:
         english = language == "english"
         self._stop_words = ENGLISH_STOP_WORDS if english else frozenset()
         self._stemmer = Stemmer.Stemmer("english") if english else None
-        self._patterns = patterns()
         self._words: dict[tuple[str, bool], tuple[str, ...]] = {}
         self._lock = threading.Lock()
         stop = hashlib.sha256(" ".join(sorted(self._stop_words)).encode()).hexdigest()[:8]
@@ -81,7 +80,7 @@ class Analyser:
 
     def _analyse(self, text: str, query: bool) -> list[str]:
         terms: list[str] = []
-        for match in self._patterns.compound.finditer(self._fold(text)):
+        for match in patterns().compound.finditer(self._fold(text)):
             key = (match.group(), query)
             known = self._words.get(key)
             terms.extend(self._remember(key) if known is None else known)
@@ -90,12 +89,12 @@ class Analyser:
     def _fold(self, text: str) -> str:
         folded = unicodedata.normalize("NFKC", text).casefold()
         folded = unicodedata.normalize("NFKC", folded).replace("\u2019", "'").replace("\u2010", "-")
-        return _GROUPED_DIGITS.sub("", self._patterns.ignorable.sub("", folded))
+        return _GROUPED_DIGITS.sub("", patterns().ignorable.sub("", folded))
 
     def _remember(self, key: tuple[str, bool]) -> tuple[str, ...]:
         word, query = key
         with self._lock:
-            run = self._patterns.cluster.findall(word)
+            run = patterns().cluster.findall(word)
             terms = tuple(_bigrams(run, with_singles=not query) if run else self._compound(word))
             if len(self._words) >= _CACHED_WORDS:
                 self._words.clear()
@@ -116,7 +115,7 @@ class Analyser:
         return terms
 
     def _part(self, part: str) -> list[str]:
-        runs = self._patterns.part.findall(part)
+        runs = patterns().part.findall(part)
         if len(runs) <= 1:
             return self._simple(part[:_LONGEST_TERM])
         whole = [part] if len(part) <= _LONGEST_TERM else []

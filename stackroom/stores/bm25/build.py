@@ -77,7 +77,7 @@ def is_made_with(folder: Path, settings: Bm25Settings) -> bool:
 
 
 def build_index(
-    corpus_paths: Iterable[Path], folder: Path, settings: Bm25Settings, *, anew: bool = False
+    corpus_paths: Iterable[Path | str], folder: Path, settings: Bm25Settings, *, anew: bool = False
 ) -> IndexReport:
     """Make the index over all corpus files of a corpus, and put it in use once it is complete.
 
@@ -93,7 +93,7 @@ def build_index(
         StoreLockedError: another process is writing this index.
     """
     begin = time.perf_counter()
-    headers = FileMemo(folder / HEADERS_FILE).values(_HEADER_KIND, corpus_paths, _header_values, anew=anew)
+    headers = FileMemo(folder / HEADERS_FILE).values(_HEADER_KIND, map(str, corpus_paths), _header_values, anew=anew)
     found = sorted(
         ((CorpusHeader(ingredients={}, **header), path) for path, header in headers.items()),
         key=lambda pair: pair[0].source_id,
@@ -122,7 +122,7 @@ def build_index(
     )
 
 
-def _check_headers(found: Sequence[tuple[CorpusHeader, Path]], analyser: str) -> None:
+def _check_headers(found: Sequence[tuple[CorpusHeader, str]], analyser: str) -> None:
     previous: str | None = None
     for header, path in found:
         if header.analyser != analyser:

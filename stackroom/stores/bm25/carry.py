@@ -91,7 +91,7 @@ class Carried:
 
 
 def carried_or_read(
-    found: Sequence[tuple[CorpusHeader, Path]], former: FormerVersion | None
+    found: Sequence[tuple[CorpusHeader, str]], former: FormerVersion | None
 ) -> Iterator[SourceCorpus | Carried]:
     """Yield what an index is made of, in order: corpora read from their files, and rows that are taken over.
 
@@ -107,7 +107,7 @@ def carried_or_read(
             yield Carried(former, first, last, waiting)
             waiting = []
         if place is None:
-            yield read_corpus(path)
+            yield read_corpus(Path(path))
             continue
         first = first if waiting else place.start
         last = place.stop
