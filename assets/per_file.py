@@ -4,8 +4,10 @@ No stage logic, no store call and no settings stand here: outcomes come in, even
 nobody else anything; the run fails once, at the end, with a table of the files that did not get through.
 """
 
+import contextlib
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -19,8 +21,9 @@ from assets.partitions import sources_partitions
 from assets.pointers import Pointers
 from assets.stage_asset import StageAsset, asset_specs, check_specs, pool_name
 from resources.bench import KINDS, bench_of, resource_key
+from stackroom.artefacts import load_table_libraries
 from stackroom.config import Config
-from stackroom.errors import ConversionError, StackroomError, StoreError
+from stackroom.errors import ConfigError, ConversionError, StackroomError, StoreError
 from stackroom.identity import source_of_partition
 from stackroom.ledger import Verdict
 from stackroom.outcome import Failed, Outcome, ReasonCode
@@ -100,11 +103,12 @@ def run_files(
     listener: Listener | None = None,
 ) -> Iterator[tuple[str, Outcomes]]:
     """Take every source through the stages, converting the next ones while this one is embedded and stored."""
-    settings = settings_digest(bench)
-    hashes = {state.source_id: state.content_hash for state in bench.ledger.sources(bench.name)}
+    states = (bench.ledger.source(bench.name, source) for source in sources)  # all of the corpus would take longer
+    hashes = {state.source_id: state.content_hash for state in states if state is not None}
     first = [stage for stage in stages if stage.stage.ahead]
     rest = [stage for stage in stages if not stage.stage.ahead]
-    workers = bench.converter.workers + 1 if first and _converts(bench, sources, hashes, force=force) else 1
+    workers = _started(bench) if first and _converts(bench, sources, hashes, force=force) else 1
+    settings = settings_digest(bench)
     whole = {stage.name for stage in stages} >= BY_NAME.keys()
 
     def prepare(source_id: str) -> Outcomes:
@@ -133,6 +137,23 @@ def _converts(bench: Bench, sources: Sequence[str], hashes: Mapping[str, str], *
     Should one be needed after all, the first stage that does starts it.
     """
     return force or not all(chunks.is_made(FileWork(bench, source), hashes.get(source)) for source in sources)
+
+
+def _started(bench: Bench) -> int:
+    """Start the first worker process; meanwhile open the store and load what else the first file would wait for.
+
+    Returns:
+        How many files are prepared at once.
+
+    Raises:
+        ConfigError, ConversionError: no worker process can be started.
+    """
+    with ThreadPoolExecutor(1, thread_name_prefix="converter") as aside:
+        converter = aside.submit(lambda: bench.converter)
+        with contextlib.suppress(StackroomError, OSError):  # the stage that needs it says so, file by file
+            load_table_libraries()
+            _ = bench.store
+        return converter.result().workers + 1
 
 
 def _settled(bench: Bench, source_id: str, verdict: Verdict) -> Verdict:
@@ -181,7 +202,7 @@ def _run_stage(work: FileWork, stage: StageAsset) -> Outcome:
     except StoreError as error:
         return Failed(ReasonCode.STORE_UNAVAILABLE, str(error), {"error": type(error).__name__}, retryable=True)
     except StackroomError as error:
-        outside = isinstance(error, ConversionError)  # no worker process can be started
+        outside = isinstance(error, (ConfigError, ConversionError))  # no worker process can be started or prepared
         return Failed(ReasonCode.INTERNAL_ERROR, str(error), {"error": type(error).__name__}, retryable=outside)
     except OSError as error:
         return Failed(ReasonCode.CANNOT_WRITE, f"cannot write or read: {error}", retryable=True)

@@ -227,6 +227,14 @@ def change(files):
     return follow()
 
 
+def watched(files):
+    """Change three files, one after the other, while the daemon runs and the sensor is on."""
+    from scale_daemon import watched_changes
+
+    paths = sorted(Path(os.environ["STACKROOM_CONFIG"]).with_name("docs").rglob("*.md"))
+    return {"changes": watched_changes(ROOT, CORPUS, [paths[files // part] for part in (4, 3, 2)])}
+
+
 def deletion(files):
     """Delete a thousand files, or a third, and bring everything into step."""
     gone = sorted(Path(os.environ["STACKROOM_CONFIG"]).with_name("docs").rglob("*.md"))[: min(1000, files // 3)]
@@ -246,7 +254,14 @@ def follow():
     return {}
 
 
-PHASES = {"first": first_ingest, "fill": fill, "ticks": ticks, "change": change, "deletion": deletion}
+PHASES = {
+    "first": first_ingest,
+    "fill": fill,
+    "ticks": ticks,
+    "change": change,
+    "watched": watched,
+    "deletion": deletion,
+}
 
 
 def in_fresh_process(name, folder, files):
@@ -284,7 +299,9 @@ def everything(folder, files):
     )
     yield from look(folder, files)
     changed = in_fresh_process("change", folder, files)
-    yield Figure("one changed file, from the look to the end", changed["wall"], 7, "s", changed["used"])
+    yield Figure("`stackroom ingest` with one changed file", changed["wall"], 7, "s", changed["used"])
+    seen = in_fresh_process("watched", folder, files)["changes"]
+    yield Figure("a changed file and the daemon, from look to end", sorted(one["seconds"] for one in seen)[1], 5, "s")
     gone = in_fresh_process("deletion", folder, files)
     yield Figure(f"{gone['files']} deleted files", gone["wall"], 60, "s", gone["used"])
 
