@@ -26,6 +26,8 @@ class RecordSetLine:
     """Records by collection."""
     failed: tuple[Mapping[str, Any], ...] = ()
     """Files that are not searchable, with reason and remedy."""
+    problem: str | None = None
+    """Why its folder cannot be read."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the documented JSON form."""
@@ -44,12 +46,14 @@ def record_set_line(config: Config, record_set: str) -> RecordSetLine:
     from stackroom.records.ingest import failed_files
 
     with RecordBench(RecordBenchSettings.of(config, record_set)) as bench:
+        here: set[str] = set()
+        problem = None
         try:
             here = {file.source_id for file in bench.scan.files}
-        except SourceError:
-            here = set()
+        except SourceError as error:
+            problem = f"{record_set}: {error}"
         if not bench.settings.state.ledger.exists():  # opening a ledger creates it
-            return RecordSetLine(record_set, {"pending": len(here)} if here else {})
+            return RecordSetLine(record_set, {"pending": len(here)} if here else {}, problem=problem)
         states = bench.ledger.sources(bench.name)
         found = overview(bench)
         new = len(here - {state.source_id for state in states})
@@ -62,6 +66,7 @@ def record_set_line(config: Config, record_set: str) -> RecordSetLine:
         found.refused,
         found.collections,
         failed,
+        problem,
     )
 
 

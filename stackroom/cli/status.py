@@ -2,8 +2,8 @@
 
 import datetime as dt
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -20,14 +20,13 @@ from stackroom.cli.output import (
     print_warning,
     program,
     safe,
-    shown_uri,
 )
 from stackroom.cli.project import Options
-from stackroom.cli.record_status import print_record_sets, record_set_line
+from stackroom.cli.record_status import RecordSetLine, print_record_sets, record_set_line
+from stackroom.cli.store_status import StoreLine, building_line, print_stores, store_line
 from stackroom.config import Config
-from stackroom.errors import EmbeddingError, SourceError
+from stackroom.errors import ConfigError, EmbeddingError, SourceError
 from stackroom.identity import display_name
-from stackroom.remembered import read_moved_stores, read_serving
 
 if TYPE_CHECKING:
     from stackroom.ledger import SourceState
@@ -60,24 +59,34 @@ class SourceLine:
     """False if the file has gone from the folder and the next ingestion will remove it from the stores."""
     updated_at: str | None = None
     """When it was last processed, ISO 8601 in UTC."""
+    outdated: bool = False
+    """True if settings, curated metadata or content have changed since, so that the next ingestion takes it again."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the documented JSON form."""
         return {**vars(self), "name": display_name(self.source_id), "missing_pages": list(self.missing_pages)}
 
 
-@dataclass(frozen=True)
-class StoreLine:
-    """Where the vectors of a corpus are; the fields are those of ``--json``. Passwords are not shown."""
+@dataclass
+class Status:
+    """All that is shown."""
 
-    corpus: str
-    vector_store: str
-    moved_from: str | None = None
-    """What the settings name, if the corpus was moved from there."""
-    kept: tuple[str, ...] = ()
-    """Old stores that wait to be dropped."""
-    building: Mapping[str, Any] | None = None
-    """How far the collection of the current settings is, while another one answers searches."""
+    sources: list[SourceLine] = field(default_factory=list)
+    stores: list[StoreLine] = field(default_factory=list)
+    record_sets: list[RecordSetLine] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    """Which folders cannot be read, and what to do."""
+    warnings: list[str] = field(default_factory=list)
+    """What else could not be looked at."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the documented JSON form."""
+        return {
+            "sources": [line.to_json() for line in self.sources],
+            "stores": [vars(store) for store in self.stores],
+            "record_sets": [line.to_json() for line in self.record_sets],
+            "warnings": [*self.missing, *dict.fromkeys(self.warnings)],
+        }
 
 
 def status(
@@ -95,29 +104,49 @@ def status(
     wanted = corpus or [*sorted(config.corpora), *sorted(config.records)]
     sets = [name for name in wanted if name in config.records and name not in config.corpora]
     names = [name for name in wanted if name not in sets]
-    lines = [line for name in names for line in source_lines(config, name)]
-    stores = [store_line(config, name) for name in names]
-    records = [record_set_line(config, name) for name in sets]
+    found = Status()
+    for name in names:
+        look_at_corpus(config, name, found)
+    found.record_sets += [record_set_line(config, name) for name in sets]
+    found.missing += [line.problem for line in found.record_sets if line.problem is not None]
+    for warning in found.to_json()["warnings"]:
+        print_warning(warning)
     if as_json:
-        print_json(
-            {
-                "sources": [line.to_json() for line in lines],
-                "stores": [vars(store) for store in stores],
-                "record_sets": [line.to_json() for line in records],
-            }
-        )
+        print_json(found.to_json())
     else:
-        if lines or not records:
-            print_status(lines, console(), every=every)
-        print_stores(stores, console())
-        print_record_sets(records, console())
-    failed = any(line.state == "quarantined" for line in lines) or any(line.failed for line in records)
-    vanished = [name for name in names if print_vanished(name, lines)]
-    return EXIT_FILES_FAILED if failed or vanished else EXIT_FINE
+        if found.sources or not found.record_sets:
+            print_status(found.sources, console(), every=every)
+        print_stores(found.stores, console())
+        print_record_sets(found.record_sets, console())
+    failed = any(line.state == "quarantined" for line in found.sources) or any(x.failed for x in found.record_sets)
+    vanished = [name for name in names if print_vanished(name, found.sources)]
+    return EXIT_FILES_FAILED if failed or vanished or found.missing else EXIT_FINE
 
 
-def source_lines(config: Config, corpus: str) -> list[SourceLine]:
-    """Return a line for every file of a corpus: those on record, and those in the folder that are not yet.
+def look_at_corpus(config: Config, corpus: str, found: Status) -> None:
+    """Add what there is to show of a corpus.
+
+    Raises:
+        ConfigError: there is no such corpus.
+    """
+    lines, problem = source_lines(config, corpus)
+    found.missing += [] if problem is None else [problem]
+    outdated: frozenset[str] = frozenset()
+    new = None
+    try:
+        # Without its folder neither the curated map nor the files are known.
+        outdated = outdated_sources(config, corpus) if problem is None else outdated
+        new = building_line(config, corpus)
+    except (ConfigError, EmbeddingError) as error:
+        found.warnings.append(f"{corpus}: {error}")
+    found.sources += [replace(line, outdated=line.present and line.source_id in outdated) for line in lines]
+    found.stores.append(store_line(config, corpus, new))
+
+
+def source_lines(config: Config, corpus: str) -> tuple[list[SourceLine], str | None]:
+    """Return a line for every file of a corpus, and why its folder cannot be read.
+
+    The files are those on record, and those in the folder that are not yet.
 
     Raises:
         ConfigError: there is no such corpus.
@@ -133,44 +162,32 @@ def source_lines(config: Config, corpus: str) -> list[SourceLine]:
     try:
         scan = scan_folder(settings.folder, settings.include, settings.exclude, skip_folders=(config.state_folder,))
     except SourceError as error:
-        print_warning(f"{corpus}: {error}")
-        return [_recorded(row) for row in known.values()]
+        return [_recorded(row) for row in known.values()], f"{corpus}: {error}"
     files = {file.source_id: file for file in scan.files}
     lines = [_current(row, files.get(source)) for source, row in known.items()]
     lines += [SourceLine(corpus, source, "pending") for source in files if source not in known]
-    return sorted(lines, key=lambda line: line.source_id)
+    return sorted(lines, key=lambda line: line.source_id), None
 
 
-def store_line(config: Config, corpus: str) -> StoreLine:
-    """Return where the vectors of a corpus are, and where they were."""
-    uri, moved = config.vector_store_uri(corpus), read_moved_stores(config.state_folder).get(corpus)
-    new = building_line(config, corpus)
-    if moved is None:
-        return StoreLine(corpus, shown_uri(uri), building=new)
-    origin = shown_uri(moved.configured or config.default_store_uri) if moved.uri == uri else None
-    answering = read_serving(config.state_folder, corpus)
-    kept = [one for one in moved.kept if answering is None or (one.uri, one.collection) != answering.place]
-    return StoreLine(corpus, shown_uri(uri), origin, tuple(shown_uri(one.uri) for one in kept), new)
+def outdated_sources(config: Config, corpus: str) -> frozenset[str]:
+    """Return the files that settings, curated metadata or a newer Stackroom ask to be processed again.
 
-
-def building_line(config: Config, corpus: str) -> dict[str, Any] | None:
-    """Return how far a new collection is; None if the one of the settings is in use, or nothing was ingested yet."""
+    Raises:
+        ConfigError: the settings cannot be used together.
+        EmbeddingError: the embedding model cannot be opened.
+    """
+    from stackroom.embedding import open_embedder
     from stackroom.stages.bench import Bench, BenchSettings
-    from stackroom.stages.serving import building
+    from stackroom.stages.verdict import outdated
 
-    if read_serving(config.state_folder, corpus) is None:
-        return None
-    try:
-        with Bench(BenchSettings.of(config, corpus)) as bench:
-            state = building(bench)
-    except EmbeddingError as error:
-        print_warning(f"{corpus}: {error}")
-        return None
-    if state is None:
-        return None
-    answering = {"vector_store": shown_uri(state.instead_of.uri), "collection": state.instead_of.collection}
-    counts = {"collection": state.collection, "done": state.done, "of": state.of}
-    return {**counts, "answering": answering, "problem": state.problem, "in_words": state.in_words()}
+    settings = BenchSettings.of(config, corpus)
+    cache = settings.state.embedding_cache
+    if not settings.state.ledger.exists():
+        return frozenset()
+    embedder = settings.corpus.embedder
+    kept = cache if cache.exists() else None
+    with Bench(settings, open_embedder=lambda _: open_embedder(embedder, kept), look_only=True) as bench:
+        return outdated(bench)
 
 
 def _recorded(row: "SourceState", *, present: bool | None = None) -> SourceLine:
@@ -217,6 +234,17 @@ def print_status(lines: Sequence[SourceLine], screen: Console, *, every: bool) -
         _print_corpus(corpus, [line for line in lines if line.corpus == corpus], screen, every=every)
     if any(line.state == "pending" or not line.present for line in lines):
         screen.print(f"\nRun `{program()} ingest` to bring the stores up to date.")
+    for corpus, number in sorted(Counter(line.corpus for line in lines if line.outdated).items()):
+        screen.print(f"\n{corpus}: {outdated_in_words(corpus, number)}", soft_wrap=True)
+
+
+def outdated_in_words(corpus: str, number: int) -> str:
+    """Say how many files the next ingestion takes again, and why."""
+    return (
+        f"settings, curated metadata or contents have changed since {count(number, 'file')} "
+        f"{'was' if number == 1 else 'were'} processed; `{program()} ingest {corpus}` processes "
+        f"{'it' if number == 1 else 'them'} again"
+    )
 
 
 def print_vanished(corpus: str, lines: Sequence[SourceLine]) -> bool:
@@ -228,27 +256,6 @@ def print_vanished(corpus: str, lines: Sequence[SourceLine]) -> bool:
     if why is not None:
         print_warning(f"{corpus}: nothing is removed: {why} (`{program()} ingest {corpus} --confirm-deletions`)")
     return why is not None
-
-
-def print_stores(stores: Sequence[StoreLine], screen: Console) -> None:
-    """Print where the vectors are that are not where the settings say, and what is kept of moves."""
-    for store in stores:
-        if store.building is not None:
-            screen.print(
-                f"{store.corpus}: {store.building['in_words']}; the old one answers searches until then "
-                f"(`{program()} ingest {store.corpus}` goes on)",
-                markup=False,
-                soft_wrap=True,
-            )
-        if store.moved_from is not None:
-            screen.print(
-                f"{store.corpus} was moved: its vectors are in {store.vector_store}, not in {store.moved_from}",
-                markup=False,
-                soft_wrap=True,
-            )
-        if store.kept:
-            screen.print(f"{store.corpus}: old rows are kept in {', '.join(store.kept)}", markup=False, soft_wrap=True)
-            screen.print(f"  `{program()} move {store.corpus} --drop-old` deletes them", soft_wrap=True)
 
 
 def _print_corpus(corpus: str, lines: Sequence[SourceLine], screen: Console, *, every: bool) -> None:

@@ -92,12 +92,13 @@ class CuratedMap:
         return MapProblem(file, line, f"{key!r} {what}", remedy)
 
 
-def load_curated(folder: Path, last_good: Path | None = None) -> CuratedMap:
+def load_curated(folder: Path, last_good: Path | None = None, *, remember: bool = True) -> CuratedMap:
     """Read the curated map files of a corpus folder.
 
     Args:
         folder: the corpus folder.
         last_good: where to keep what files said when they could last be used; written whenever all of it can be.
+        remember: False only reads ``last_good``.
 
     Returns:
         The map; files that cannot be used are listed in its ``problems``, nothing is raised.
@@ -111,7 +112,7 @@ def load_curated(folder: Path, last_good: Path | None = None) -> CuratedMap:
         merged.problems += problems
         current[relative] = dict(parsed.data)
         merged.add(file, PurePosixPath(relative).parent, parsed)
-    if last_good is not None and current != remembered:
+    if remember and last_good is not None and current != remembered:
         write_text(last_good, json.dumps(current, ensure_ascii=False) + "\n")
     return CuratedMap(merged.entries, merged.files, tuple(merged.problems))
 

@@ -66,6 +66,8 @@ class Bench:
         default=lambda settings: open_embedder(settings.corpus.embedder, cache=settings.state.embedding_cache)
     )
     open_store: Callable[[str, CollectionSpec], VectorStore] = open_store
+    look_only: bool = False
+    """Do not remember what the curated map says now."""
     _stack: ExitStack = field(default_factory=ExitStack, repr=False)
     _others: dict[tuple[str, str], VectorStore] = field(default_factory=dict, repr=False)
 
@@ -205,7 +207,9 @@ class Bench:
     @cached_property
     def curated(self) -> CuratedMap:
         """The curated metadata map beside the documents; of a file that cannot be read, what it last said."""
-        curated = load_curated(self.settings.corpus.folder, self.artefacts.root / "curated-last-good.json")
+        curated = load_curated(
+            self.settings.corpus.folder, self.artefacts.root / "curated-last-good.json", remember=not self.look_only
+        )
         if not curated.entries:
             return curated
         renamed = find_renamed(self.curated_contents, curated, self.scan.files)

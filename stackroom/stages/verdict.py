@@ -53,6 +53,22 @@ def revision(bench: Bench, source_id: str, content_hash: str, settings: str) -> 
     ).digest
 
 
+def outdated(bench: Bench) -> frozenset[str]:
+    """Return the sources that were processed at another revision than the settings ask for now.
+
+    The content on record counts: files are not read. No model is loaded either.
+    """
+    done = [state for state in bench.ledger.sources(bench.name) if state.revision is not None]
+    if not done:
+        return frozenset()
+    settings = settings_digest(bench)
+    return frozenset(
+        state.source_id
+        for state in done
+        if state.revision != revision(bench, state.source_id, state.content_hash, settings)
+    )
+
+
 def judge(outcomes: Mapping[str, Outcome], at_revision: str | None) -> Verdict | None:
     """Return what to write into the ledger after running stages for a file.
 

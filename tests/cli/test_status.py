@@ -6,6 +6,7 @@ import os
 import time
 
 from stackroom.cli import main
+from stackroom.cli.output import program
 from stackroom.config import load_config
 from stackroom.ledger import Ledger, Verdict
 from stackroom.sources import scan_folder
@@ -26,6 +27,12 @@ def status_json(capsys, *arguments: str) -> list[dict]:
     capsys.readouterr()
     main(["status", "--json", *arguments])
     return json.loads(capsys.readouterr().out)["sources"]
+
+
+def contents(filled) -> dict:
+    """Return what the files of a project hold, but SQLite's own, which open for reading makes and removes."""
+    files = (path for path in filled.root.rglob("*") if path.is_file() and not path.name.endswith(("-wal", "-shm")))
+    return {path: path.read_bytes() for path in files}
 
 
 def test_files_of_a_fresh_project_are_pending_and_nothing_is_written(project, capsys):
@@ -59,6 +66,7 @@ def test_the_json_has_exactly_the_documented_keys(project, capsys):
         "pages": None,
         "missing_pages": [],
         "present": True,
+        "outdated": True,  # nothing was ever processed at a revision called r1
     }
 
 
@@ -128,10 +136,62 @@ def test_a_corpus_can_be_chosen(project, capsys):
 def test_a_missing_folder_is_named_and_the_other_corpora_are_shown(project, capsys):
     project.add_file("a.md")
     (project.folder / "stackroom.yaml").write_text("corpora: {gone: {folder: disk}, papers: {folder: docs}}\n")
-    assert main(["status"]) == 0
+    assert main(["status"]) == 2
     printed = capsys.readouterr()
     assert f"gone: {project.folder / 'disk'} is not an existing folder" in " ".join(printed.err.split())
     assert "papers: 1 file, 1 pending" in printed.out
+
+
+def test_a_missing_folder_gives_two_with_the_remedy_in_text_and_json(project, capsys):
+    (project.folder / "stackroom.yaml").write_text("corpora: {gone: {folder: disk}, papers: {folder: docs}}\n")
+    why = (
+        f"gone: {project.folder / 'disk'} is not an existing folder; check that the disk is mounted and the path is "
+        "right"
+    )
+    assert main(["status", "--corpus", "gone"]) == 2
+    assert capsys.readouterr().err == f"warning: {why}\n"
+    assert main(["status", "--corpus", "gone", "--json"]) == 2
+    assert json.loads(capsys.readouterr().out)["warnings"] == [why]
+    assert main(["status", "--corpus", "papers", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["warnings"] == []
+
+
+def test_a_missing_folder_of_a_record_set_gives_two(project, capsys):
+    (project.folder / "stackroom.yaml").write_text("corpora: {}\nrecords: {plant: {folder: lines}}\n")
+    assert main(["status"]) == 2
+    assert f"plant: {project.folder / 'lines'} is not an existing folder" in capsys.readouterr().err
+
+
+def test_changed_settings_are_said_to_wait_for_an_ingestion(own_copy, capsys):
+    assert not any(line["outdated"] for line in status_json(capsys))
+    own_copy.settings("    chunking: {max_tokens: 100}\n")
+    before = contents(own_copy)
+    assert main(["status"]) == 0
+    said = (
+        "notes: settings, curated metadata or contents have changed since 4 files were processed; "
+        f"`{program()} ingest notes` processes them again"
+    )
+    assert said in capsys.readouterr().out.splitlines()
+    assert [line["outdated"] for line in status_json(capsys)] == [True] * 4
+    assert contents(own_copy) == before
+    assert len(own_copy.ingest()) == 4
+    assert main(["status"]) == 0
+    assert "processed;" not in capsys.readouterr().out
+
+
+def test_a_new_entry_in_the_curated_map_makes_one_file_outdated_and_nothing_is_written(own_copy, capsys):
+    (own_copy.folder / "metadata-map.json").write_text('{"otter.md": {"DEFAULT": {"year": 2020}}}')
+    before = contents(own_copy)
+    assert main(["status"]) == 0
+    assert f"since 1 file was processed; `{program()} ingest notes` processes it again" in capsys.readouterr().out
+    assert [line["source_id"] for line in status_json(capsys) if line["outdated"]] == ["otter.md"]
+    assert contents(own_copy) == before
+
+
+def test_settings_that_cannot_be_used_together_are_a_warning_of_the_status(own_copy, capsys):
+    own_copy.settings("    chunking: {max_tokens: 999}\n")
+    assert main(["status"]) == 0
+    assert "notes: corpora.notes.chunking.max_tokens: 999 is above the 256 tokens" in capsys.readouterr().err
 
 
 def test_a_corpus_that_has_mostly_vanished_is_pointed_out(own_copy, capsys):
