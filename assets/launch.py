@@ -39,6 +39,7 @@ from stackroom.identity import partition_key  # noqa: E402
 from stackroom.ledger import Ledger, Verdict  # noqa: E402
 from stackroom.outcome import Failed, Outcome, Produced  # noqa: E402
 from stackroom.plan import Plan, pages_to_do, ranges  # noqa: E402
+from stackroom.records.doctor import overview  # noqa: E402
 from stackroom.records.ingest import plan_records  # noqa: E402
 from stackroom.records.naming import corpus_of  # noqa: E402
 from stackroom.sources import UNSUPPORTED, Scan  # noqa: E402
@@ -181,7 +182,13 @@ def ingest(config: Config, options: argparse.Namespace, say: Say) -> int:
         with _bench(config, options) as bench:
             state = building(bench)
         say("note", message=f"{state.in_words()}; {OLD_ANSWERS}" if state else "the new collection is in use now")
-    return _report(config, corpus, tally, crashed=crashed)
+    refused_lines = _refused_lines(config, options) if options.records and not crashed else None
+    return _report(config, corpus, tally, crashed=crashed, refused_lines=refused_lines)
+
+
+def _refused_lines(config: Config, options: argparse.Namespace) -> int:
+    with _bench(config, options) as bench:
+        return overview(bench).refused
 
 
 def _bench(config: Config, options: argparse.Namespace) -> Any:
@@ -257,8 +264,13 @@ def _some_failed(config: Config, corpus: str) -> bool:
     return any(state.reason for state in Ledger(StateFolder(config.state_folder).ledger).sources(corpus))
 
 
-def _report(config: Config, corpus: str, tally: Tally, *, crashed: bool) -> int:
-    states = [state for state in Ledger(StateFolder(config.state_folder).ledger).sources(corpus) if state.present]
+def _report(config: Config, corpus: str, tally: Tally, *, crashed: bool, refused_lines: int | None = None) -> int:
+    # What is gone from the folder and still on record was kept, and so answers searches like any other file.
+    states = [
+        state
+        for state in Ledger(StateFolder(config.state_folder).ledger).sources(corpus)
+        if state.present or state.state in ("searchable", "partial")
+    ]
     failed = [
         {
             "source_id": state.source_id,
@@ -281,6 +293,8 @@ def _report(config: Config, corpus: str, tally: Tally, *, crashed: bool) -> int:
         ok=not (failed or pending),
         **counts,
         pending=pending,
+        kept=sum(not state.present for state in states),
+        refused_lines=refused_lines,
         failed=failed,
         converted=tally.converted,
         embedded=tally.embedded,

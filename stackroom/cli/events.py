@@ -73,6 +73,10 @@ class DoneEvent:
     """Chunks of the whole corpus."""
     pending: int = 0
     """Files that are not done; another run may be working on them."""
+    kept: int = 0
+    """Files among the searchable and partial ones that are gone from the folder and were not removed."""
+    refused_lines: int | None = None
+    """Lines of all files of a record set that are no records; None for a corpus."""
 
 
 @dataclass(frozen=True)
@@ -129,6 +133,8 @@ def _event(body: Mapping[str, Any]) -> Event | None:
                 embedded=int(body["embedded"]),
                 chunks=body.get("chunks"),
                 pending=int(body.get("pending", 0)),
+                kept=int(body.get("kept", 0)),
+                refused_lines=body.get("refused_lines"),
             )
     return None
 

@@ -148,9 +148,9 @@ def ingest_corpus(
     if result.error is not None:
         print_error(result.error)
     if result.refused is not None:
-        print_warning(f"{name}: nothing was removed: {result.refused}")
+        print_warning(f"{name}: nothing was removed, and all of it can still be searched: {result.refused}")
     if result.done is not None and not result.dry_run:
-        print_summary(result.done, screen)
+        print_summary(result.done, screen, None if kind == "corpus" else name)
     return result
 
 
@@ -197,9 +197,9 @@ def looked_for(config: Config, name: str, kind: Literal["corpus", "records"]) ->
     return f"{settings.folder} (looked for {'; '.join(kinds)})"
 
 
-def print_summary(done: DoneEvent, screen: Console) -> None:
-    """Print what has become of the corpus, and a table of the files that failed."""
-    parts = [f"[green]{done.searchable} searchable[/]"]
+def print_summary(done: DoneEvent, screen: Console, record_set: str | None = None) -> None:
+    """Print what has become of a corpus or record set, and a table of the files that failed."""
+    parts = [f"[green]{done.searchable if record_set is None else count(done.searchable, 'file')} searchable[/]"]
     if done.partial:
         parts.append(f"[yellow]{done.partial} partial[/]")
     if done.quarantined:
@@ -207,9 +207,16 @@ def print_summary(done: DoneEvent, screen: Console) -> None:
     if done.pending:
         parts.append(f"[yellow]{done.pending} pending[/]")
     if done.chunks is not None:
-        parts.append(count(done.chunks, "chunk"))
-    work = f"{done.converted} converted, {count(done.embedded, 'text')} embedded"
-    screen.print(f"  {', '.join(parts)}; {work}; {done.seconds:.1f} s")
+        parts.append(count(done.chunks, "chunk" if record_set is None else "record"))
+    if done.refused_lines:
+        parts.append(f"[red]{count(done.refused_lines, 'line')} refused[/]")
+    read = f"{done.converted} converted" if record_set is None else f"{count(done.converted, 'file')} read"
+    screen.print(f"  {', '.join(parts)}; {read}, {count(done.embedded, 'text')} embedded; {done.seconds:.1f} s")
+    if done.kept:
+        them = "it is" if done.kept == 1 else "they are"
+        screen.print(f"  {count(done.kept, 'file')} not found in the folder; {them} kept, and still searchable")
+    if done.refused_lines and record_set is not None:
+        screen.print(f"  `{program()} records lint {record_set}` lists the refused lines", soft_wrap=True)
     if done.failed:
         screen.print(failed_table(done.failed))
         if len(done.failed) > MOST_FAILURES_SHOWN:

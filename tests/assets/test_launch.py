@@ -14,6 +14,7 @@ from assets import launch
 from assets.build import build_defs
 from assets.in_flight import RANGE_END_TAG, RANGE_START_TAG
 from assets.partitions import CORPUS_TAG, add_sources
+from stackroom.ledger import Verdict
 from stackroom.stages.reconcile import plan_corpus
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -35,6 +36,27 @@ def test_an_interrupted_run_ends_the_whole_ingestion(project):
     assert [run.status for run in project.instance.get_runs()] == [dg.DagsterRunStatus.FAILURE]
     # What was finished stays, the rest is still to do; so the same command goes on from here.
     assert sorted(project.states().values()) == [("pending", None), ("searchable", None)]
+
+
+def test_files_that_were_not_removed_count_as_searchable_and_as_kept(project):
+    for name in ("a.md", "b.md", "c.md"):
+        project.write(name, f"# {name}")
+    with project.bench() as bench:
+        for source in plan_corpus(bench).process:
+            bench.ledger.record("notes", source, Verdict("searchable", "r1", chunks=2))
+    for path in (project.folder / "a.md", project.folder / "b.md"):
+        path.unlink()
+    with project.bench() as bench:
+        plan_corpus(bench)
+    said = []
+    tally = launch.Tally(lambda event, **values: said.append((event, values)))
+    assert launch._report(project.config, "notes", tally, crashed=False) == 0
+    ((event, values),) = said
+    counted = {key: values[key] for key in ("searchable", "quarantined", "pending", "kept", "chunks", "refused_lines")}
+    assert (event, counted) == (
+        "done",
+        {"searchable": 3, "quarantined": 0, "pending": 0, "kept": 2, "chunks": 6, "refused_lines": None},
+    )
 
 
 def events(root, *switches):

@@ -202,4 +202,20 @@ def test_refused_deletions_are_told_on_standard_error_and_by_the_exit_code(proje
     why = "9 of 10 files have vanished at once; confirm with `--confirm-deletions`"
     project.script({"event": "plan", "files": 0, "unchanged": 1, "refused": why}, project.done(searchable=10))
     assert main(["ingest"]) == 2
-    assert f"papers: nothing was removed: {why}" in capsys.readouterr().err.replace("\n", " ")
+    said = f"papers: nothing was removed, and all of it can still be searched: {why}"
+    assert said in capsys.readouterr().err.replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    ("kept", "words"),
+    [
+        (9, "9 files not found in the folder; they are kept, and still searchable"),
+        (1, "1 file not found in the folder; it is kept, and still searchable"),
+    ],
+)
+def test_files_that_are_kept_although_they_are_gone_are_counted(project, capsys, kept, words):
+    project.script(project.done(searchable=10, kept=kept))
+    assert main(["ingest"]) == 0
+    out = capsys.readouterr().out
+    assert "  10 searchable; 0 converted" in out
+    assert f"  {words}\n" in out

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from stackroom.cli import main
+from stackroom.cli.output import program
 from stackroom.config import load_config
 from stackroom.records.bench import RecordBench, RecordBenchSettings
 from stackroom.records.ingest import ingest_records
@@ -25,6 +26,17 @@ def test_ingestion_asks_for_the_record_set_and_hands_switches_on(plant, capsys):
     assert [call["arguments"] for call in plant.calls()] == [["ingest", "--records", "plant", "--retry"]]
     assert main(["records", "ingest", "nope"]) == 1
     assert "there is no record set 'nope'" in capsys.readouterr().err
+
+
+def test_the_summary_speaks_of_records_files_and_refused_lines(plant, capsys):
+    plant.script(plant.done(searchable=1, chunks=7, converted=1, embedded=5, refused_lines=2))
+    assert main(["records", "ingest"]) == 0
+    out = capsys.readouterr().out.splitlines()
+    assert "  1 file searchable, 7 records, 2 lines refused; 1 file read, 5 texts embedded; 1.0 s" in out
+    assert f"  `{program()} records lint plant` lists the refused lines" in out
+    plant.script(plant.done(searchable=2, chunks=1, refused_lines=0))
+    assert main(["records", "ingest"]) == 0
+    assert "  2 files searchable, 1 record; 0 files read, 0 texts embedded; 1.0 s\n" in capsys.readouterr().out
 
 
 def test_search_and_lint_show_records_and_refused_lines(plant, capsys):
