@@ -1,27 +1,23 @@
 """The bench records are worked at: the settings of one record set and the library objects opened for it."""
 
 from collections.abc import Callable
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
-from stackroom.artefacts import ArtefactFolder
 from stackroom.config import CORPUS_NAME, Config, RecordSettings
-from stackroom.embedding import ModelIdentity, open_embedder
+from stackroom.embedding import open_embedder
 from stackroom.embedding.cached import CachedEmbedder
 from stackroom.errors import ConfigError, RecordError
-from stackroom.ledger import Ledger
 from stackroom.records.components import Register, load_register
 from stackroom.records.naming import corpus_of, record_collection_name
 from stackroom.records.registry import KnownCollection, Registry
 from stackroom.sources import Scan, scan_folder
+from stackroom.stages.base_bench import BaseBench, BaseWork
 from stackroom.state import StateFolder
 from stackroom.stores.base import CollectionSpec, VectorStore, open_store
 from stackroom.stores.bm25.analyser import Analyser, open_analyser
-from stackroom.stores.manifest import Manifest
 
 
 @dataclass(frozen=True)
@@ -97,7 +93,7 @@ def check_record_sets(config: Config) -> None:
 
 
 @dataclass
-class RecordBench:
+class RecordBench(BaseBench[RecordBenchSettings]):
     """Opened objects of one record set. Use as a context manager; nothing is opened that no stage asks for."""
 
     settings: RecordBenchSettings
@@ -105,23 +101,12 @@ class RecordBench:
         default=lambda settings: open_embedder(settings.records.embedder, cache=settings.state.embedding_cache)
     )
     open_store: Callable[[str, CollectionSpec], VectorStore] = open_store
-    _stack: ExitStack = field(default_factory=ExitStack, repr=False)
     _stores: dict[str, VectorStore] = field(default_factory=dict, repr=False)
-
-    def __enter__(self) -> Self:
-        """Return the bench itself."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Close whatever was opened."""
-        self.close()
 
     def close(self) -> None:
         """Close whatever was opened."""
         self._stores.clear()
-        self._stack.close()
+        super().close()
 
     @property
     def record_set(self) -> str:
@@ -138,24 +123,10 @@ class RecordBench:
         """Where the collections are."""
         return self.settings.store_uri
 
-    @cached_property
-    def artefacts(self) -> ArtefactFolder:
-        """Folder of the record set's artefacts."""
-        return self.settings.state.artefacts(self.name)
-
-    @cached_property
-    def ledger(self) -> Ledger:
-        """The ledger of all corpora and record sets."""
-        ledger = Ledger(self.settings.state.ledger)
-        self._stack.callback(ledger.close)
-        return ledger
-
-    @cached_property
-    def manifest(self) -> Manifest:
-        """The manifest of all collections."""
-        manifest = Manifest(self.settings.state.manifest)
-        self._stack.callback(manifest.close)
-        return manifest
+    @property
+    def folder(self) -> Path:
+        """Folder of the JSONL files."""
+        return self.settings.records.folder
 
     @cached_property
     def registry(self) -> Registry:
@@ -175,18 +146,6 @@ class RecordBench:
         return {} if path is None else load_register(path)
 
     @cached_property
-    def embedder(self) -> CachedEmbedder:
-        """The embedding model; loaded when the first text is not in the cache."""
-        embedder = self.open_embedder(self.settings)
-        self._stack.callback(embedder.close)
-        return embedder
-
-    @cached_property
-    def model(self) -> ModelIdentity:
-        """Identity of the embedding model; known without loading the model."""
-        return self.embedder.identity
-
-    @cached_property
     def analyser(self) -> Analyser:
         """The analyser of the keyword indexes."""
         return open_analyser(self.settings.records.bm25)
@@ -197,15 +156,6 @@ class RecordBench:
         records = self.settings.records
         skip = (self.settings.state.root,)
         return scan_folder(records.folder, records.include, records.exclude, skip_folders=skip, every_type=True)
-
-    @cached_property
-    def _paths(self) -> dict[str, Path]:
-        return {file.source_id: file.path for file in self.scan.files}
-
-    def locate(self, source_id: str) -> Path:
-        """Return where a file lies; it may be gone."""
-        direct: Path = self.settings.records.folder / source_id
-        return direct if direct.exists() else self._paths.get(source_id, direct)
 
     def index_folder(self, label: str) -> Path:
         """Return the folder of the keyword index of a document type."""
@@ -255,20 +205,5 @@ def index_folder(state: StateFolder, record_set: str, label: str) -> Path:
     return state.bm25_index(corpus_of(record_set)) / label
 
 
-@dataclass
-class RecordWork:
+class RecordWork(BaseWork[RecordBench]):
     """One JSONL file at the bench."""
-
-    bench: RecordBench
-    source_id: str
-    force: bool = False
-    """Make every artefact again, even if nothing changed."""
-
-    @property
-    def path(self) -> Path:
-        """Where the file lies."""
-        return self.bench.locate(self.source_id)
-
-    def artefact(self, stage: str, suffix: str) -> Path:
-        """Return the path of this file's artefact of a stage."""
-        return self.bench.artefacts.path(stage, self.source_id, suffix)

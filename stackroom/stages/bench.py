@@ -3,30 +3,26 @@
 import fnmatch
 import os
 from collections.abc import Callable
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
-from stackroom.artefacts import ArtefactFolder
 from stackroom.biblio.doi import open_resolver
 from stackroom.biblio.lookup import Resolver
 from stackroom.config import Config, Corpus, LimitSettings
 from stackroom.conversion import ConversionOptions, Converter, open_converter
-from stackroom.embedding import ModelIdentity, open_embedder
+from stackroom.embedding import open_embedder
 from stackroom.embedding.cached import CachedEmbedder
 from stackroom.embedding.tokenizer import Tokenizer, open_tokenizer
 from stackroom.errors import ConfigError
-from stackroom.ledger import Ledger
 from stackroom.metadata_map import CuratedMap, load_curated
 from stackroom.metadata_map.renamed import find_renamed
 from stackroom.sources import Scan, scan_folder
+from stackroom.stages.base_bench import BaseBench, BaseWork
 from stackroom.state import StateFolder
 from stackroom.stores.base import CollectionSpec, VectorStore, open_store
 from stackroom.stores.bm25.analyser import Analyser, open_analyser
-from stackroom.stores.manifest import Manifest
 from stackroom.stores.naming import collection_name
 
 
@@ -54,7 +50,7 @@ class BenchSettings:
 
 
 @dataclass
-class Bench:
+class Bench(BaseBench[BenchSettings]):
     """Opened objects of one corpus. Use as a context manager; nothing is opened that no stage asks for.
 
     The ``open_…`` fields are how other deployments and tests put their own objects in place.
@@ -68,57 +64,28 @@ class Bench:
     open_store: Callable[[str, CollectionSpec], VectorStore] = open_store
     look_only: bool = False
     """Do not remember what the curated map says now."""
-    _stack: ExitStack = field(default_factory=ExitStack, repr=False)
     _others: dict[tuple[str, str], VectorStore] = field(default_factory=dict, repr=False)
-
-    def __enter__(self) -> Self:
-        """Return the bench itself."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Close whatever was opened."""
-        self.close()
 
     def close(self) -> None:
         """Close whatever was opened."""
         self._others.clear()
-        self._stack.close()
+        super().close()
 
     @property
     def name(self) -> str:
         """Corpus name."""
         return self.settings.name
 
-    @cached_property
-    def artefacts(self) -> ArtefactFolder:
-        """Folder of the corpus's artefacts."""
-        return self.settings.state.artefacts(self.name)
-
-    @cached_property
-    def ledger(self) -> Ledger:
-        """The ledger of all corpora."""
-        ledger = Ledger(self.settings.state.ledger)
-        self._stack.callback(ledger.close)
-        return ledger
-
-    @cached_property
-    def manifest(self) -> Manifest:
-        """The manifest of all collections."""
-        manifest = Manifest(self.settings.state.manifest)
-        self._stack.callback(manifest.close)
-        return manifest
+    @property
+    def folder(self) -> Path:
+        """Folder of the documents."""
+        folder: Path = self.settings.corpus.folder
+        return folder
 
     @cached_property
     def tokenizer(self) -> Tokenizer:
         """Tokenizer of the embedding model."""
         return open_tokenizer(self.settings.corpus.embedder)
-
-    @cached_property
-    def model(self) -> ModelIdentity:
-        """Identity of the embedding model; known without loading the model."""
-        return self.embedder.identity
 
     @cached_property
     def conversion_options(self) -> ConversionOptions:
@@ -149,13 +116,6 @@ class Bench:
         converter = self.open_converter(self.conversion_options, self.settings.state.conversion_cache)
         self._stack.callback(converter.close)
         return converter
-
-    @cached_property
-    def embedder(self) -> CachedEmbedder:
-        """The embedding model; loaded when the first text is not in the cache."""
-        embedder = self.open_embedder(self.settings)
-        self._stack.callback(embedder.close)
-        return embedder
 
     @cached_property
     def collection(self) -> CollectionSpec:
@@ -236,18 +196,6 @@ class Bench:
         corpus = self.settings.corpus
         return scan_folder(corpus.folder, corpus.include, corpus.exclude, skip_folders=(self.settings.state.root,))
 
-    @cached_property
-    def _paths(self) -> dict[str, Path]:
-        return {file.source_id: file.path for file in self.scan.files}
-
-    def locate(self, source_id: str) -> Path:
-        """Return where a source lies; the file may be gone.
-
-        The identity is Unicode NFC, the name on disk may be decomposed, so a folder scan is the fallback.
-        """
-        direct: Path = self.settings.corpus.folder / source_id
-        return direct if direct.exists() else self._paths.get(source_id, direct)
-
     def password(self, source_id: str) -> str | None:
         """Return the password for a source, if its path matches a pattern under ``passwords``."""
         variable = self.password_variable(source_id)
@@ -259,20 +207,5 @@ class Bench:
         return next((variable for pattern, variable in patterns if fnmatch.fnmatch(source_id, pattern)), None)
 
 
-@dataclass
-class FileWork:
+class FileWork(BaseWork[Bench]):
     """One source at the bench."""
-
-    bench: Bench
-    source_id: str
-    force: bool = False
-    """Make every artefact again, even if nothing changed."""
-
-    @property
-    def path(self) -> Path:
-        """Where the source lies."""
-        return self.bench.locate(self.source_id)
-
-    def artefact(self, stage: str, suffix: str) -> Path:
-        """Return the path of this source's artefact of a stage."""
-        return self.bench.artefacts.path(stage, self.source_id, suffix)
