@@ -16,6 +16,7 @@ from stackroom.cli.output import (
     name_column,
     only_json_on_stdout,
     print_json,
+    print_not_ingested,
     program,
     safe,
 )
@@ -39,6 +40,8 @@ class Diagnosis:
     problems: "tuple[Problem, ...]" = ()
     left: "tuple[Problem, ...]" = ()
     """Problems that are still there: all of them, unless they were repaired."""
+    missing: str | None = None
+    """The command that ingests it, if nothing has been ingested yet."""
 
 
 def doctor(
@@ -68,6 +71,7 @@ def doctor(
                 "repaired": mend,
                 "problems": [{"corpus": one.corpus, **problem.to_json()} for one in found for problem in one.problems],
                 "left": [{"corpus": one.corpus, **problem.to_json()} for one in found for problem in one.left],
+                "not_ingested": [one.corpus for one in found if one.missing is not None],
             }
         )
     else:
@@ -87,12 +91,12 @@ def diagnose(config: Config, corpus: str, *, mend: bool = False) -> Diagnosis:
 
     settings = BenchSettings.of(config, corpus)
     if not settings.state.ledger.exists():  # opening a ledger creates it
-        return Diagnosis(corpus, 0)
+        return Diagnosis(corpus, 0, missing="ingest")
     with Bench(settings) as bench:
         known = bench.ledger.sources(corpus)
         stored = sum(state.state in ("searchable", "partial") for state in known)
         if not known:
-            return Diagnosis(corpus, 0)
+            return Diagnosis(corpus, 0, missing="ingest")
         problems = examine(bench)
         if not problems or not mend:
             return Diagnosis(corpus, stored, tuple(problems), tuple(problems))
@@ -115,11 +119,11 @@ def diagnose_records(config: Config, record_set: str, *, mend: bool = False) -> 
 
     settings = RecordBenchSettings.of(config, record_set)
     if not settings.state.ledger.exists():
-        return Diagnosis(record_set, 0)
+        return Diagnosis(record_set, 0, missing="records ingest")
     with RecordBench(settings) as bench:
         known = bench.ledger.sources(bench.name)
         if not known:
-            return Diagnosis(record_set, 0)
+            return Diagnosis(record_set, 0, missing="records ingest")
         stored = sum(state.state == "searchable" for state in known)
         problems = examine_records(bench)
         if not problems or not mend:
@@ -133,6 +137,9 @@ def diagnose_records(config: Config, record_set: str, *, mend: bool = False) -> 
 def print_diagnoses(found: Sequence[Diagnosis], screen: Console, *, mended: bool) -> None:
     """Print what was found for a person."""
     for one in found:
+        if one.missing is not None:
+            print_not_ingested(one.corpus, screen, one.missing)
+            continue
         screen.print(f"[bold]{one.corpus}[/]: {count(one.sources, 'file')} in the stores, {_verdict(one, mended)}")
         if one.problems:
             screen.print(_table(one.problems[:MOST_ROWS], "dim" if mended else "red"))

@@ -9,7 +9,16 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from stackroom.cli.output import EXIT_FILES_FAILED, EXIT_FINE, console, count, name_column, print_json, program, safe
+from stackroom.cli.output import (
+    EXIT_FILES_FAILED,
+    EXIT_FINE,
+    console,
+    count,
+    name_column,
+    print_json,
+    print_not_ingested,
+    safe,
+)
 from stackroom.cli.project import Options
 from stackroom.config import Config
 
@@ -31,6 +40,8 @@ class CorpusLint:
     """The documented JSON form, worst first."""
     samples: list[dict[str, Any]] = field(default_factory=list)
     """Windows of neighbouring chunks, to look at: corpus, source id, and the chunks' ids and texts."""
+    known: int = 0
+    """Files on record; none before the first ingestion."""
 
     def count(self, severity: str) -> int:
         """Return how many findings there are of a severity."""
@@ -57,6 +68,7 @@ def lint(
                 "errors": sum(result.count("error") for result in results),
                 "warnings": sum(result.count("warning") for result in results),
                 "findings": [finding for result in results for finding in result.findings],
+                "not_ingested": [result.corpus for result in results if not result.known],
                 **({"samples": [sample for result in results for sample in result.samples]} if samples else {}),
             }
         )
@@ -83,7 +95,8 @@ def read_lint(config: Config, corpus: str) -> CorpusLint:
         return CorpusLint(corpus)
     artefacts = state.artefacts(corpus)
     linted, findings, samples = 0, [], []
-    for source in (row.source_id for row in Ledger(state.ledger).sources(corpus) if row.present):
+    known = Ledger(state.ledger).sources(corpus)
+    for source in (row.source_id for row in known if row.present):
         report = read_json(artefacts.path(STAGE, source, "json"), SCHEMA)
         if report is None:
             continue
@@ -95,7 +108,7 @@ def read_lint(config: Config, corpus: str) -> CorpusLint:
         findings += [_finding(corpus, _owner(entry), entry) for entry in whole.data["across"]]
     order = list(SEVERITIES)
     findings.sort(key=lambda one: (order.index(one["severity"]), one["source_id"] or "", one["chunk_index"] or 0))
-    return CorpusLint(corpus, linted, findings, samples)
+    return CorpusLint(corpus, linted, findings, samples, len(known))
 
 
 def _owner(entry: dict[str, Any]) -> str | None:
@@ -117,10 +130,10 @@ def _finding(corpus: str, source: str | None, entry: dict[str, Any]) -> dict[str
 
 def print_lint(results: Sequence[CorpusLint], screen: Console, *, every: bool, samples: bool) -> None:
     """Print the findings for a person."""
-    if not any(result.sources for result in results):
-        screen.print(f"Nothing has been linted yet; run `{program()} ingest`.")
-        return
     for result in results:
+        if not result.known:
+            print_not_ingested(result.corpus, screen)
+            continue
         counts = ", ".join(f"[{colour}]{result.count(name)} {name}[/]" for name, colour in SEVERITIES.items())
         screen.print(f"[bold]{result.corpus}[/]: {count(result.sources, 'file')} linted; {counts}")
         marked = [finding for finding in result.findings if every or finding["severity"] != "info"]

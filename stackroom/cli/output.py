@@ -87,6 +87,12 @@ def count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
+def print_not_ingested(name: str, screen: Console, command: str = "ingest") -> None:
+    """Say that there is nothing to look at yet, and what makes something."""
+    said = f"[bold]{name}[/]: nothing has been ingested yet; run `{escape(program())} {command} {name}`"
+    screen.print(said, soft_wrap=True)
+
+
 def program() -> str:
     """Return how this user can call the command: ``stackroom`` if it is on the path, else the path of the script."""
     script = Path(sys.argv[0]).absolute()

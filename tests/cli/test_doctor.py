@@ -3,6 +3,7 @@
 import json
 
 from stackroom.cli import main
+from stackroom.cli.output import program
 
 
 def doctor_json(capsys, *arguments: str) -> tuple[int, dict]:
@@ -13,14 +14,28 @@ def doctor_json(capsys, *arguments: str) -> tuple[int, dict]:
 
 
 def test_sound_stores_have_no_problems(in_filled, capsys):
-    assert doctor_json(capsys) == (0, {"repaired": False, "problems": [], "left": []})
+    assert doctor_json(capsys) == (0, {"repaired": False, "problems": [], "left": [], "not_ingested": []})
     assert main(["doctor", "notes"]) == 0
     assert capsys.readouterr().out.strip() == "notes: 4 files in the stores, no problems"
 
 
 def test_a_fresh_project_has_no_problems_and_nothing_is_written(project, capsys):
-    assert doctor_json(capsys) == (0, {"repaired": False, "problems": [], "left": []})
+    assert doctor_json(capsys) == (0, {"repaired": False, "problems": [], "left": [], "not_ingested": ["papers"]})
+    assert main(["doctor"]) == 0
+    assert capsys.readouterr().out == f"papers: nothing has been ingested yet; run `{program()} ingest papers`\n"
     assert not project.state.exists()
+
+
+def test_a_corpus_and_a_record_set_beside_an_ingested_corpus_are_named_as_not_ingested(own_copy, capsys):
+    (own_copy.root / "other").mkdir()
+    settings = own_copy.root / "stackroom.yaml"
+    settings.write_text(settings.read_text() + "  other: {folder: other}\nrecords: {plant: {folder: other}}\n")
+    assert main(["doctor"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "notes: 4 files in the stores, no problems",
+        f"other: nothing has been ingested yet; run `{program()} ingest other`",
+        f"plant: nothing has been ingested yet; run `{program()} records ingest plant`",
+    ]
 
 
 def test_an_unknown_corpus_could_not_be_examined(project, capsys):

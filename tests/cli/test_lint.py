@@ -4,6 +4,7 @@ import json
 
 from stackroom.artefacts import write_json
 from stackroom.cli import main
+from stackroom.cli.output import program
 from stackroom.config import load_config
 from stackroom.fingerprint import fingerprint
 from stackroom.ledger import Ledger
@@ -43,9 +44,15 @@ def record(project, reports: dict[str, list[dict]], across: list[dict]) -> None:
 
 def test_before_any_ingestion_nothing_has_been_linted(project, capsys):
     assert main(["lint"]) == 0
-    assert "Nothing has been linted yet" in capsys.readouterr().out
+    assert capsys.readouterr().out == f"papers: nothing has been ingested yet; run `{program()} ingest papers`\n"
     assert main(["lint", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == {"sources": 0, "errors": 0, "warnings": 0, "findings": []}
+    assert json.loads(capsys.readouterr().out) == {
+        "sources": 0,
+        "errors": 0,
+        "warnings": 0,
+        "findings": [],
+        "not_ingested": ["papers"],
+    }
 
 
 def test_findings_come_worst_first_with_the_documented_keys(project, capsys):
