@@ -1,6 +1,7 @@
 """Why a filter matched nothing, as far as the fields it names can say: unknown ones, and values of another kind."""
 
 import difflib
+import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
@@ -8,6 +9,9 @@ from stackroom.stores.filter_language import fields_of
 from stackroom.stores.names import SHADOW_SUFFIX
 
 _COMBINATORS = ("$and", "$or")
+_NUMBERED = re.compile(r"(.*[a-z]_)(0|[1-9][0-9]{0,8})")
+MOST_FIELDS = 12
+"""Fields that are named to somebody who asked for one there is not."""
 _NUMBERS = ("int", "float")
 _INTERNAL = ("file_hash", "readable_id", "chunk_index", "source_id", "file_name", "page_first", "page_last", "kind")
 """Fields that the pipeline sets; named last, because people mean the others."""
@@ -32,10 +36,26 @@ def filter_hints(canonical: Mapping[str, Any], fields: Mapping[str, str], offere
 
 
 def _unknown(name: str, fields: Mapping[str, str]) -> str:
-    close = difflib.get_close_matches(name, fields, n=1)
+    public = [field for field in fields if not field.startswith("_")]
+    close = difflib.get_close_matches(name, public, n=1)
     meant = f", did you mean {close[0]!r}?" if close else ""
-    ordered = sorted(fields, key=lambda field: (field in _INTERNAL, field))
-    return f"no chunk has the field {name!r}{meant} (fields: {', '.join(ordered) or 'none'})"
+    ordered = sorted(_families(public), key=lambda field: (field in _INTERNAL, field))
+    more = len(ordered) - MOST_FIELDS
+    listed = [*ordered[:MOST_FIELDS], *([f"… and {more} more"] if more > 0 else [])]
+    return f"no chunk has the field {name!r}{meant} (fields: {', '.join(listed) or 'none'})"
+
+
+def _families(fields: Collection[str]) -> list[str]:
+    """Return the fields, those that differ in a number at the end (``url_1``, ``url_2``) as one ``url_1…url_2``."""
+    families: dict[str, list[int]] = {}
+    for field in fields:
+        numbered = _NUMBERED.fullmatch(field)
+        if numbered:
+            families.setdefault(numbered[1], []).append(int(numbered[2]))
+    several = {stem: numbers for stem, numbers in families.items() if len(numbers) > 1}
+    folded = {f"{stem}{number}" for stem, numbers in several.items() for number in numbers}
+    spans = [f"{stem}{min(numbers)}…{stem}{max(numbers)}" for stem, numbers in several.items()]
+    return [*(field for field in fields if field not in folded), *spans]
 
 
 def _other_kind(name: str, operator: str, operand: Any, kind: str) -> str | None:

@@ -9,6 +9,24 @@ FIELDS = {"authors": "list", "authors__names": "list", "title": "string", "year"
 KNOWN = "(fields: authors, title, year, file_name)"
 
 
+def test_numbered_fields_are_folded_and_internal_ones_left_out():
+    fields = {"url": "string", **{f"url_{number}": "string" for number in range(1, 51)}, "_own": "string"}
+    fields |= {"figure_2": "int", "source_id": "string"}
+    assert filter_hints(validate_metadata_filter({"urll": "x"}), fields) == [
+        "no chunk has the field 'urll', did you mean 'url'? (fields: figure_2, url, url_1…url_50, source_id)"
+    ]
+    assert filter_hints(validate_metadata_filter({"_owm": "x"}), {"_own": "string"}) == [
+        "no chunk has the field '_owm' (fields: none)"
+    ]
+
+
+def test_at_most_a_dozen_fields_are_named():
+    fields = {f"f{letter}": "string" for letter in "abcdefghijklmno"}
+    assert filter_hints(validate_metadata_filter({"colour": "x"}), fields) == [
+        "no chunk has the field 'colour' (fields: fa, fb, fc, fd, fe, ff, fg, fh, fi, fj, fk, fl, … and 3 more)"
+    ]
+
+
 @pytest.mark.parametrize(
     ("where", "hints"),
     [
