@@ -10,21 +10,26 @@ from rich.console import Console
 from stackroom.cli.output import (
     EXIT_FINE,
     console,
+    count,
     only_json_on_stdout,
     print_json,
     print_warning,
     print_wrapped,
+    program,
     safe,
 )
 from stackroom.cli.project import Options
 from stackroom.config import Config
-from stackroom.errors import FilterError
+from stackroom.errors import ConfigError, FilterError
 
 if TYPE_CHECKING:
     from stackroom.retrieval.hits import SearchHit
 
 SNIPPET_CHARACTERS = 480
 """Characters of a hit's text that are shown; `--json` gives all of it."""
+
+MOST_DUPLICATES = 5
+"""Other files with the text of a hit that are named; `--json` names all."""
 
 
 def search(
@@ -44,7 +49,7 @@ def search(
     options: Options = context.obj
     config = options.load()
     for name in corpus or ():
-        config.corpus(name)
+        check_searchable(config, name)
     condition = parse_filter(where)
     with only_json_on_stdout():
         from stackroom.retrieval.search import Searcher
@@ -64,6 +69,19 @@ def search(
     else:
         print_hits(result.hits, console(), explain=explain)
     return EXIT_FINE
+
+
+def check_searchable(config: Config, name: str) -> None:
+    """Make sure that there is a corpus of this name.
+
+    Raises:
+        ConfigError: there is none; for a record set the message names the command that searches it.
+    """
+    if name in config.records and name not in config.corpora:
+        raise ConfigError(
+            f"{name!r} is a record set, not a corpus; `{program()} records search QUERY --set {name}` searches it"
+        )
+    config.corpus(name)
 
 
 def parse_filter(text: str | None) -> dict[str, Any] | None:
@@ -101,12 +119,14 @@ def print_hits(hits: "Sequence[SearchHit]", screen: Console, *, explain: bool) -
         title = hit.metadata.get("title")
         place = f" [dim]{pages_in_words(hit.pages)}[/]" if hit.pages else ""
         screen.print(f"[bold]{number}. {safe(hit.source_id)}[/]{place} [dim]({hit.corpus})[/]", soft_wrap=True)
-        if title:
+        if title and not (hit.headings and _alike(str(title), hit.headings[0])):
             screen.print(f"   {safe(str(title))}", soft_wrap=True)
         if hit.headings:
             screen.print(f"   [cyan]{safe(' > '.join(hit.headings))}[/]", soft_wrap=True)
         screen.print(f"   [dim]score {hit.score:.3f} · {ranks_in_words(hit.ranks)}[/]", soft_wrap=True)
         print_wrapped(hit.text, screen, SNIPPET_CHARACTERS)
+        if hit.duplicates:
+            screen.print(f"   [dim]also in: {safe(duplicates_in_words(hit.duplicates))}[/]", soft_wrap=True)
         if explain:
             _print_explanation(hit.to_json(), screen)
         screen.print()
@@ -121,6 +141,17 @@ def pages_in_words(pages: Sequence[int]) -> str:
 def ranks_in_words(ranks: Mapping[str, int | None]) -> str:
     """Return, for instance, ``dense #1, bm25 not found``."""
     return ", ".join(f"{side} {f'#{rank}' if rank is not None else 'not found'}" for side, rank in ranks.items())
+
+
+def duplicates_in_words(places: Sequence[str]) -> str:
+    """Return the files of places like ``a.md#3`` that hold the same text."""
+    files = list(dict.fromkeys(place.rpartition("#")[0] or place for place in places))
+    more = len(files) - MOST_DUPLICATES
+    return ", ".join([*files[:MOST_DUPLICATES], *([f"… and {count(more, 'more file')}"] if more > 0 else [])])
+
+
+def _alike(title: str, heading: str) -> bool:
+    return " ".join(title.split()).casefold() == " ".join(heading.split()).casefold()
 
 
 def _print_explanation(hit: Mapping[str, Any], screen: Console) -> None:

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 PASSAGE_CHARACTERS = 240
 """Characters of a passage that are shown; `--json` gives all of it."""
 
+AGAIN_CHARACTERS = 60
+"""Characters of the given document's passage where it stood above already."""
+
 
 @dataclass(frozen=True)
 class Resembling:
@@ -157,6 +160,7 @@ def print_similar(found: Sequence[Resembling], screen: Console) -> None:
     """Print similar documents with their passages for a person."""
     if not found:
         screen.print("No other document is stored.")
+    shown: set[str] = set()
     for number, one in enumerate(found, start=1):
         screen.print(
             f"[bold]{number}. {safe(one.found.source_id)}[/] [dim]({one.corpus})[/] {one.found.score:.3f}",
@@ -170,5 +174,10 @@ def print_similar(found: Sequence[Resembling], screen: Console) -> None:
             place = f" page {page}" if page is not None else ""
             screen.print(f"   [cyan]{passage.score:.3f}{place}[/]", soft_wrap=True)
             print_wrapped(passage.text, screen, PASSAGE_CHARACTERS)
-            print_wrapped(f"like: {one.own.texts[passage.own_index]}", screen, PASSAGE_CHARACTERS, style="dim")
+            own = one.own.texts[passage.own_index]
+            if own in shown:
+                print_wrapped(f"like (see above): {own}", screen, AGAIN_CHARACTERS, style="dim")
+            else:
+                print_wrapped(f"like: {own}", screen, PASSAGE_CHARACTERS, style="dim")
+            shown.add(own)
         screen.print()

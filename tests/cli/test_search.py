@@ -7,6 +7,7 @@ import pytest
 from rich.console import Console
 
 from stackroom.cli import main
+from stackroom.cli.output import program
 from stackroom.cli.search import pages_in_words, parse_filter, print_hits, ranks_in_words
 from stackroom.errors import FilterError
 from stackroom.retrieval.hits import SearchHit
@@ -40,6 +41,27 @@ def test_a_hit_shows_source_pages_title_headings_score_and_ranks():
         "   score 0.876 · dense #1, bm25 not found\n"
         "   The frog gives birth to tadpoles.\n"
         "\n"
+    )
+
+
+def test_a_title_that_is_also_the_first_heading_is_printed_once():
+    hit = SearchHit(**{**vars(HIT), "headings": ("Two  Frogs", "Births"), "metadata": {"title": "Two frogs"}})
+    assert shown(hit).splitlines()[1:3] == ["   Two  Frogs > Births", "   score 0.876 · dense #1, bm25 not found"]
+
+
+def test_other_files_with_the_same_text_are_named():
+    places = ("b/copy#1.pdf#4", "b/copy#1.pdf#5", *(f"c{number}.md#0" for number in range(6)))
+    assert shown(SearchHit(**{**vars(HIT), "duplicates": places[:1]})).splitlines()[-2] == "   also in: b/copy#1.pdf"
+    assert "   also in: b/copy#1.pdf, c0.md, c1.md, c2.md, c3.md, … and 2 more files\n" in shown(
+        SearchHit(**{**vars(HIT), "duplicates": places})
+    )
+
+
+def test_the_name_of_a_record_set_points_to_the_command_that_searches_it(project, capsys):
+    (project.folder / "stackroom.yaml").write_text("corpora: {}\nrecords: {plant: {folder: lines}}\n")
+    assert main(["search", "pump", "--corpus", "plant"]) == 1
+    assert capsys.readouterr().err == (
+        f"error: 'plant' is a record set, not a corpus; `{program()} records search QUERY --set plant` searches it\n"
     )
 
 

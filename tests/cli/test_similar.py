@@ -43,6 +43,17 @@ def test_a_file_outside_is_converted_and_nothing_of_it_stays(in_filled, tmp_path
     assert "like: In shallow water" in printed
 
 
+def test_the_same_passage_of_the_given_document_is_printed_once_in_full(in_filled, capsys):
+    assert main(["similar", "heron.md"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    again = "   like (see above): By Ana Ruiz, 2004 The grey heron waits …"
+    assert [line for line in lines if line.startswith("   like")] == [
+        "   like: By Ana Ruiz, 2004 The grey heron waits in shallow water and spears fish.",
+        again,
+        again,
+    ]
+
+
 def test_a_source_that_has_changed_is_read_again(own_copy, capsys):
     (own_copy.folder / "engine.md").write_text("# Otters\n\nOtters leave their spraint on stones in rivers.")
     found = similar_json(capsys, "engine.md")["similar"]
