@@ -13,12 +13,13 @@ from stackroom.config import Config
 from stackroom.errors import ConfigError
 
 NAMES = {
-    "runs": "superseded runs",
-    "artefacts": "artefacts of files that are gone",
-    "conversions": "conversions of content that is gone",
-    "logs": "old logs",
-    "vectors": "vectors of texts that are gone",
+    "runs": ("superseded run", "superseded runs"),
+    "artefacts": ("artefact of a file that is gone", "artefacts of files that are gone"),
+    "conversions": ("conversion of content that is gone", "conversions of content that is gone"),
+    "logs": ("old log", "old logs"),
+    "vectors": ("vector of a text that is gone", "vectors of texts that are gone"),
 }
+"""What is deleted, in words: one, and several."""
 
 
 def tidy(
@@ -35,8 +36,14 @@ def tidy(
         print_json({"dry_run": dry_run, "deleted": deleted})
         return EXIT_FINE
     screen = console()
-    for one in deleted:
-        screen.print(f"{one['count']:>7} {NAMES[one['kind']]} ({one['megabytes']:.1f} MB)", soft_wrap=True)
+    found = [one for one in deleted if one["count"]]
+    if not found:
+        screen.print("Nothing to tidy.")
+        return EXIT_FINE
+    for one in found:
+        screen.print(
+            f"{one['count']:>7} {NAMES[one['kind']][one['count'] != 1]} ({one['megabytes']:.1f} MB)", soft_wrap=True
+        )
         for example in one["examples"] if dry_run else ():
             screen.print(f"          [dim]{safe(example)}[/]", soft_wrap=True)
     screen.print("Nothing was deleted (--dry-run)." if dry_run else "Deleted.")
