@@ -142,7 +142,7 @@ def ingest_corpus(
     )
     result = CorpusResult(name, dry_run="--dry-run" in switches, looked_for=looked_for(config, name, kind))
     # The process is started before the display, whose refreshing thread must not exist when it is forked.
-    with Child(command) as child, display(screen) as shown:
+    with Child(command) as child, display(screen, "chunk" if kind == "corpus" else "record") as shown:
         for event in child.events():
             _handle(event, result, shown)
     if result.error is not None:

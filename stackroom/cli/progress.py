@@ -79,10 +79,15 @@ def clock(seconds: float) -> str:
 
 
 @contextmanager
-def display(console: Console) -> Iterator[Display]:
-    """Give a bar if the console is a terminal that can move its cursor, lines otherwise."""
+def display(console: Console, unit: str = "chunk") -> Iterator[Display]:
+    """Give a bar if the console is a terminal that can move its cursor, lines otherwise.
+
+    Args:
+        console: where to.
+        unit: what a file is made of.
+    """
     if not console.is_terminal or console.is_dumb_terminal:
-        yield _Lines(console)
+        yield _Lines(console, unit)
         return
     progress = Progress(
         SpinnerColumn(),
@@ -95,12 +100,12 @@ def display(console: Console) -> Iterator[Display]:
         transient=True,
     )
     with progress:
-        yield _Bar(progress)
+        yield _Bar(progress, unit)
 
 
 class _Bar:
-    def __init__(self, progress: Progress) -> None:
-        self._progress, self._pace = progress, Pace()
+    def __init__(self, progress: Progress, unit: str) -> None:
+        self._progress, self._pace, self._unit = progress, Pace(), unit
         self._task: TaskID = progress.add_task("looking at the files", total=None, pace="")
 
     def plan(self, event: PlanEvent) -> None:
@@ -110,7 +115,7 @@ class _Bar:
     def file(self, event: FileEvent) -> None:
         self._pace.file(event)
         if event.state != "searchable":
-            self._progress.console.print(file_line(event), soft_wrap=True)
+            self._progress.console.print(file_line(event, self._unit), soft_wrap=True)
         name = event.source_id if len(event.source_id) <= NAME_WIDTH else f"…{event.source_id[1 - NAME_WIDTH :]}"
         self._progress.update(self._task, advance=1, pace=self._pace.in_words(), description=safe(name))
 
@@ -119,8 +124,8 @@ class _Bar:
 
 
 class _Lines:
-    def __init__(self, console: Console) -> None:
-        self._console, self._pace = console, Pace()
+    def __init__(self, console: Console, unit: str) -> None:
+        self._console, self._pace, self._unit = console, Pace(), unit
 
     def plan(self, event: PlanEvent) -> None:
         self._pace.plan(event)
@@ -129,17 +134,17 @@ class _Lines:
         self._pace.file(event)
         done = f"{self._pace.files}/{self._pace.total_files}"
         pace = self._pace.in_words()
-        self._console.print(f"{done} {file_line(event)}{f' · {pace}' if pace else ''}", soft_wrap=True)
+        self._console.print(f"{done} {file_line(event, self._unit)}{f' · {pace}' if pace else ''}", soft_wrap=True)
 
     def note(self, message: str) -> None:
         self._console.print(safe(message), soft_wrap=True)
 
 
-def file_line(event: FileEvent) -> str:
-    """Return one line, with rich's markup, about a file that is done."""
+def file_line(event: FileEvent, unit: str = "chunk") -> str:
+    """Return one line, with rich's markup, about a file that is done; ``unit`` is what files are made of."""
     colour = {"searchable": "green", "partial": "yellow", "pending": "cyan"}.get(event.state, "red")
     details = [count(event.pages, "page")] if event.pages else []
-    details += [count(event.chunks, "chunk")] if event.chunks is not None and not event.failed else []
+    details += [count(event.chunks, unit)] if event.chunks is not None and not event.failed else []
     details += [f"{event.seconds:.1f} s"] if event.seconds is not None else []
     line = f"[{colour}]{event.state}[/] {safe(event.source_id)}"
     if details:
