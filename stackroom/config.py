@@ -86,6 +86,14 @@ class Config(Section):
     limits: LimitSettings = LimitSettings()
     schedules: ScheduleSettings = ScheduleSettings()
     retention: RetentionSettings = RetentionSettings()
+    config_file: Path = Path(CONFIG_FILE)
+    """The file that was read: ``stackroom.yaml``, or the one that ``STACKROOM_CONFIG`` names."""
+
+    @property
+    def file_in_words(self) -> str:
+        """How to call the settings file in a message: by its name in the project folder, elsewhere by its path."""
+        file = self.config_file
+        return file.name if file.parent in (self.project_folder, Path()) else str(file)
 
     def corpus(self, name: str) -> Corpus:
         """Return a corpus.
@@ -151,7 +159,14 @@ def load_config(project_folder: Path, environment: Mapping[str, str] | None = No
     }
     return _validate(
         Config,
-        {**raw, "project_folder": project_folder, "state_folder": state, "corpora": merged, "records": records},
+        {
+            **raw,
+            "project_folder": project_folder,
+            "state_folder": state,
+            "corpora": merged,
+            "records": records,
+            "config_file": path,
+        },
         path,
         "",
     )

@@ -94,7 +94,9 @@ def ingest(
     for name in names:
         config.corpus(name)  # an unknown name is refused before anything runs
     if not names:
-        raise ConfigError("stackroom.yaml names no corpus; add one under `corpora`, or give a folder with --source")
+        raise ConfigError(
+            f"{config.file_in_words} names no corpus; add one under `corpora`, or give a folder with --source"
+        )
     switches = [
         name
         for name, on in (

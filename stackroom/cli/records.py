@@ -176,7 +176,9 @@ def _names(config: Config, name: str | None) -> list[str]:
         record_settings(config, name)
         return [name]
     if not config.records:
-        raise ConfigError("stackroom.yaml names no record set; add one under `records` (docs/records.md shows how)")
+        raise ConfigError(
+            f"{config.file_in_words} names no record set; add one under `records` (docs/records.md shows how)"
+        )
     return sorted(config.records)
 
 

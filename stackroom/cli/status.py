@@ -115,7 +115,7 @@ def status(
         print_json(found.to_json())
     else:
         if found.sources or not found.record_sets:
-            print_status(found.sources, console(), every=every)
+            print_status(found.sources, console(), every=every, settings=config.file_in_words)
         print_stores(found.stores, console())
         print_record_sets(found.record_sets, console())
     failed = any(line.state == "quarantined" for line in found.sources) or any(x.failed for x in found.record_sets)
@@ -224,10 +224,13 @@ def _iso(seconds: float) -> str:
     return dt.datetime.fromtimestamp(seconds, dt.UTC).isoformat(timespec="seconds")
 
 
-def print_status(lines: Sequence[SourceLine], screen: Console, *, every: bool) -> None:
-    """Print a table of files for every corpus."""
+def print_status(lines: Sequence[SourceLine], screen: Console, *, every: bool, settings: str) -> None:
+    """Print a table of files for every corpus; ``settings`` is how the settings file is called."""
     if not lines:
-        screen.print("There are no files yet. Put documents into the folders that stackroom.yaml names, or run")
+        screen.print(
+            f"There are no files yet. Put documents into the folders that {safe(settings)} names, or run",
+            soft_wrap=True,
+        )
         screen.print(f"  {program()} ingest --source /path/to/your/folder", soft_wrap=True)
         return
     for corpus in sorted({line.corpus for line in lines}):

@@ -61,7 +61,7 @@ def record_settings(config: Config, name: str) -> RecordSettings:
     """
     if name not in config.records:
         known = ", ".join(sorted(config.records)) or "none"
-        raise ConfigError(f"there is no record set {name!r} under `records:` in stackroom.yaml; known: {known}")
+        raise ConfigError(f"there is no record set {name!r} under `records:` in {config.file_in_words}; known: {known}")
     return config.records[name]
 
 

@@ -201,3 +201,25 @@ def test_a_corpus_that_has_mostly_vanished_is_pointed_out(own_copy, capsys):
     said = capsys.readouterr().err.replace("\n", " ")
     assert "notes: nothing is removed: 3 of 4 files have vanished at once" in said
     assert "ingest notes --confirm-deletions`" in said
+
+
+def test_messages_name_the_settings_file_that_was_read(project, monkeypatch, capsys):
+    elsewhere = project.folder / "docs" / "mine.yaml"
+    elsewhere.write_text("corpora: {}\n")
+    monkeypatch.setenv("STACKROOM_CONFIG", str(elsewhere))
+    for arguments, words in (
+        (["ingest"], f"{elsewhere} names no corpus; add one under `corpora`"),
+        (["records", "ingest"], f"{elsewhere} names no record set; add one under `records`"),
+        (["records", "lint", "plant"], f"there is no record set 'plant' under `records:` in {elsewhere}; known: none"),
+    ):
+        assert main(arguments) == 1
+        assert words in capsys.readouterr().err
+    assert main(["status"]) == 0
+    assert f"into the folders that {elsewhere} names, or run" in capsys.readouterr().out
+    elsewhere.write_text("corpora: {papers: {folder: ., chunk: 1}}\n")
+    assert main(["status"]) == 1
+    assert f"{elsewhere}: corpora.papers.chunk: unknown key" in capsys.readouterr().err
+    monkeypatch.setenv("STACKROOM_CONFIG", "other.yaml")
+    (project.folder / "other.yaml").write_text("corpora: {}\n")
+    assert main(["ingest"]) == 1
+    assert capsys.readouterr().err.startswith("error: other.yaml names no corpus")
