@@ -73,6 +73,8 @@ STORE_VARIABLE = "STACKROOM_STORE_"
 """Followed by the name of a corpus in capitals."""
 
 CORPUS_NAME = re.compile(r"[a-z][a-z0-9_]{1,39}")
+_NOT_WRITTEN = frozenset({"project_folder", "config_file"})
+"""Fields of :class:`Config` that are known from where the file lies."""
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
@@ -265,5 +267,5 @@ def _known_keys(model: type[BaseModel], location: tuple[int | str, ...]) -> list
         else:  # a key of a mapping or an index of a sequence: the element type is the last type argument but "..."
             current = [argument for argument in get_args(current) if argument is not Ellipsis][-1]
     if isinstance(current, type) and issubclass(current, BaseModel):
-        return sorted(current.model_fields)
+        return sorted(current.model_fields.keys() - _NOT_WRITTEN)
     return []

@@ -56,8 +56,8 @@ def check_forgettable(config: Config, corpus: str) -> None:
     """
     if corpus in config.corpora and not _only_added(config, corpus):
         raise ConfigError(
-            f"{config.file_in_words} names the corpus {corpus}; remove its entry under `corpora` first, then forget it. "
-            "Its documents are left alone in any case"
+            f"{config.file_in_words} names the corpus {corpus}; remove its entry under `corpora` first, then forget "
+            "it. Its documents are left alone in any case"
         )
 
 
