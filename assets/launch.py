@@ -42,7 +42,7 @@ from stackroom.plan import Plan, pages_to_do, ranges  # noqa: E402
 from stackroom.records.doctor import overview  # noqa: E402
 from stackroom.records.ingest import plan_records  # noqa: E402
 from stackroom.records.naming import corpus_of  # noqa: E402
-from stackroom.sources import UNSUPPORTED, Scan  # noqa: E402
+from stackroom.sources import WORTH_TELLING, Scan  # noqa: E402
 from stackroom.space import why_not_writable  # noqa: E402
 from stackroom.stages.corpus import index_is_behind  # noqa: E402
 from stackroom.stages.reconcile import plan_corpus  # noqa: E402
@@ -200,7 +200,7 @@ def _bench(config: Config, options: argparse.Namespace) -> Any:
 
 def _notes(scan: Scan, map_problems: list[str]) -> list[str]:
     """Return what a person should know of the folder: mistakes in the curated map, and files that are left out."""
-    left_out = [*scan.problems, *(entry for entry in scan.skipped if entry.reason == UNSUPPORTED)]
+    left_out = [*scan.problems, *(entry for entry in scan.skipped if entry.reason in WORTH_TELLING)]
     notes = [*map_problems, *(f"skipped {entry.path}: {entry.reason}" for entry in left_out)]
     return notes if len(notes) <= MAX_NOTES else [*notes[:MAX_NOTES], f"… and {len(notes) - MAX_NOTES} more"]
 

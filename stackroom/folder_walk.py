@@ -6,6 +6,7 @@ as a document (hidden, temporary and generated files, caches, stores) stand here
 wanted does not: see :mod:`stackroom.sources`.
 """
 
+import errno
 import os
 import stat
 from collections.abc import Callable, Collection, Iterator
@@ -77,7 +78,11 @@ def walk_folder(folder: Path, judge: Judge, skip_folders: Collection[Path] = ())
         for entry in entries:
             relative = prefix + entry.name
             is_folder = entry.is_dir(follow_symlinks=False)
-            reason = judge(relative, entry.name, is_folder)
+            try:
+                reason = judge(relative, entry.name, is_folder)
+            except OSError as error:  # looking into a folder may be forbidden; what it holds is then not known
+                yield LeftOut(relative, f"folder cannot be read: {error.strerror}", problem=True)
+                continue
             if reason is not None:
                 yield LeftOut(relative, reason)
             elif not is_folder:
@@ -93,27 +98,33 @@ def _file(entry: os.DirEntry[str], relative: str, root: str) -> WalkedFile | Lef
         if entry.is_symlink():
             reason = _why_not_followed(entry.path, root)
             if reason is not None:
-                return LeftOut(relative, reason, problem=reason == _BROKEN)
+                return LeftOut(relative, reason, problem=reason in (_BROKEN, _LOOP))
         status = entry.stat()
     except OSError as error:
         return LeftOut(relative, f"cannot be read: {error.strerror}", problem=True)
     if not stat.S_ISREG(status.st_mode):
-        return LeftOut(relative, "not a regular file")
+        return LeftOut(relative, NOT_REGULAR)
     return WalkedFile(relative, entry.path, status)
 
 
+NOT_REGULAR = "not a regular file"
+LINK_TO_FOLDER = "link to a folder"
+LINK_OUT = "link out of the folder"
 _BROKEN = "link to something that does not exist"
+_LOOP = "link that leads back to itself"
 
 
 def _why_not_followed(path: str, root: str) -> str | None:
     """Return why a link is not followed, or None when it leads to a file inside the folder."""
     target = os.path.realpath(path)
-    if not Path(target).exists():
-        return _BROKEN
-    if Path(target).is_dir():
-        return "link to a folder"
+    try:
+        is_folder = stat.S_ISDIR(os.stat(path).st_mode)  # noqa: PTH116 - a string from the walk
+    except OSError as error:
+        return _LOOP if error.errno == errno.ELOOP else _BROKEN
+    if is_folder:
+        return LINK_TO_FOLDER
     if os.path.commonpath([root, target]) != root:
-        return "link out of the folder"
+        return LINK_OUT
     return None
 
 

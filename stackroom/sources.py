@@ -13,7 +13,16 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from stackroom.errors import SourceError
-from stackroom.folder_walk import LeftOut, WalkedFile, walk_folder, why_file_is_left_out, why_folder_is_left_out
+from stackroom.folder_walk import (
+    LINK_OUT,
+    LINK_TO_FOLDER,
+    NOT_REGULAR,
+    LeftOut,
+    WalkedFile,
+    walk_folder,
+    why_file_is_left_out,
+    why_folder_is_left_out,
+)
 from stackroom.formats import RECORDINGS, declared_media, looks_like_pdf, may_lack_suffix, supported_suffixes
 from stackroom.identity import display_name, source_id
 from stackroom.path_patterns import PathPatterns
@@ -30,7 +39,8 @@ __all__ = [
 
 _EXCLUDED = "excluded"
 UNSUPPORTED = "not a supported type of document"
-"""Reason for which a person wants to know what was left out."""
+WORTH_TELLING = frozenset({UNSUPPORTED, NOT_REGULAR, LINK_TO_FOLDER, LINK_OUT})
+"""Reasons for which a person wants to know what was left out; hidden and temporary files are left out in silence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +173,8 @@ def scan_folder(
             else:
                 _leave_out(sorter, found)
     except OSError as error:
-        raise SourceError(f"{folder} cannot be listed: {error.strerror}; check its permissions") from error
+        culprit = error.filename or folder
+        raise SourceError(f"{culprit} cannot be listed: {error.strerror}; check its permissions") from error
     return Scan(
         tuple(sorter.files[identity] for identity in sorted(sorter.files)),
         tuple(sorted(sorter.skipped, key=lambda skipped: skipped.path)),

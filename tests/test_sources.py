@@ -1,5 +1,6 @@
 """Scanning folders: what is a source, what is left out and why, and that nothing is lost in silence."""
 
+import errno
 import hashlib
 import json
 import logging
@@ -10,6 +11,7 @@ import time
 import pytest
 
 from stackroom.errors import ConfigError, SourceError
+from stackroom.folder_walk import LeftOut, walk_folder
 from stackroom.identity import source_id
 from stackroom.sources import content_hash, find_source_files, scan_folder, supported_suffixes
 
@@ -107,7 +109,7 @@ def test_links_stay_inside_and_cycles_end(tmp_path):
         "real/loop": "link to a folder",
     }
     gone = "link to something that does not exist"
-    assert reasons(scan.problems) == {"broken.pdf": gone, "self.pdf": gone}
+    assert reasons(scan.problems) == {"broken.pdf": gone, "self.pdf": "link that leads back to itself"}
 
 
 def test_a_folder_that_is_itself_a_link_is_scanned(tmp_path):
@@ -122,6 +124,19 @@ def test_pipes_are_not_opened(tmp_path):
     scan = scan_folder(tmp_path)  # opening either would wait for ever
     assert ids(scan) == []
     assert reasons(scan.skipped) == dict.fromkeys(("pipe", "pipe.pdf"), "not a regular file")
+
+
+def test_a_folder_that_may_not_be_looked_into_is_a_problem_and_the_rest_is_found(tmp_path):
+    fill(tmp_path, "a.md")
+    (tmp_path / "locked").mkdir()
+
+    def judge(relative, name, is_folder):
+        if is_folder:
+            raise PermissionError(errno.EACCES, "Permission denied", str(tmp_path / "locked" / "chroma.sqlite3"))
+
+    found = list(walk_folder(tmp_path, judge))
+    assert sorted(entry.relative for entry in found) == ["a.md", "locked"]
+    assert LeftOut("locked", "folder cannot be read: Permission denied", problem=True) in found
 
 
 def test_two_names_that_are_one_after_normalisation_are_never_lost_in_silence(tmp_path):

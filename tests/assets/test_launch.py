@@ -15,6 +15,7 @@ from assets.build import build_defs
 from assets.in_flight import RANGE_END_TAG, RANGE_START_TAG
 from assets.partitions import CORPUS_TAG, add_sources
 from stackroom.ledger import Verdict
+from stackroom.sources import scan_folder
 from stackroom.stages.reconcile import plan_corpus
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -57,6 +58,20 @@ def test_files_that_were_not_removed_count_as_searchable_and_as_kept(project):
         "done",
         {"searchable": 3, "quarantined": 0, "pending": 0, "kept": 2, "chunks": 6, "refused_lines": None},
     )
+
+
+def test_pipes_and_links_that_are_not_followed_are_named_and_hidden_files_are_not(tmp_path):
+    os.mkfifo(tmp_path / "pipe.md")
+    (tmp_path / ".hidden.md").write_text("x")
+    (tmp_path / "round.md").symlink_to("round.md")
+    (tmp_path / "again").symlink_to(".")
+    (tmp_path / "song.xyz").write_text("x")
+    assert launch._notes(scan_folder(tmp_path), []) == [
+        "skipped round.md: link that leads back to itself",
+        "skipped again: link to a folder",
+        "skipped pipe.md: not a regular file",
+        "skipped song.xyz: not a supported type of document",
+    ]
 
 
 def events(root, *switches):
