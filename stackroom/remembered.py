@@ -141,7 +141,7 @@ def add_corpus(config: "Config", folder: Path) -> str:
     name gets a number. Call :func:`~stackroom.config.load_config` again to see the corpus.
 
     Raises:
-        ConfigError: the folder does not exist, or is the state folder.
+        ConfigError: the folder does not exist, or is the state folder or the whole file system.
     """
     folder = folder.expanduser().resolve()
     if not folder.is_dir():
@@ -149,6 +149,8 @@ def add_corpus(config: "Config", folder: Path) -> str:
     state = config.state_folder.resolve()
     if folder == state or state in folder.parents:
         raise ConfigError(f"{folder} is where Stackroom keeps its own files; give a folder of documents")
+    if folder == folder.parent:
+        raise ConfigError(f"{folder} is the whole file system; give a folder of documents")
     for name, corpus in config.corpora.items():
         if corpus.folder == folder:
             return name

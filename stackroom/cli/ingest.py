@@ -51,6 +51,8 @@ class CorpusResult:
     error: str | None = None
     refused: str | None = None
     """Why files that have gone were not removed."""
+    planned: bool = False
+    """The folder could be looked at."""
 
     @property
     def exit_code(self) -> int:
@@ -90,6 +92,8 @@ def ingest(
             raise ConfigError("give either the name of a corpus or --source, not both")
         corpus = add_corpus(config, source)
         config = options.load()
+        for note in overlaps(config, corpus):
+            print_warning(note)
     names = [corpus] if corpus is not None else sorted(config.corpora)
     for name in names:
         config.corpus(name)  # an unknown name is refused before anything runs
@@ -109,11 +113,24 @@ def ingest(
     ]
     screen = console()
     results = [ingest_corpus(config, name, switches, screen) for name in names]
-    if dry_run and corpus is not None and corpus not in known:
-        forget_corpus(config.state_folder, corpus)
+    failed = not results[0].planned and results[0].done is None
+    if corpus is not None and corpus not in known and (dry_run or failed):
+        forget_corpus(config.state_folder, corpus)  # nothing was done, so there is nothing to remember
     print_next_steps(config, results, screen)
     codes = {result.exit_code for result in results}
     return EXIT_CANNOT_RUN if EXIT_CANNOT_RUN in codes else max(codes)
+
+
+def overlaps(config: Config, corpus: str) -> list[str]:
+    """Return a sentence for every other corpus whose folder holds a corpus's folder, or lies in it."""
+    folder = config.corpus(corpus).folder
+    said = []
+    for name, other in sorted(config.corpora.items()):
+        if name == corpus or not (folder.is_relative_to(other.folder) or other.folder.is_relative_to(folder)):
+            continue
+        how = "lies inside" if folder.is_relative_to(other.folder) else "contains"
+        said.append(f"{folder} {how} the folder of corpus {name}, {other.folder}; files of both are found twice")
+    return said
 
 
 def ingest_corpus(
@@ -162,6 +179,7 @@ def _handle(event: Event, result: CorpusResult, shown: Display) -> None:
             shown.plan(event)
             shown.note(plan_in_words(event) if event.found != 0 else nothing_found(event, result.looked_for))
             result.refused = event.refused
+            result.planned = True
         case FileEvent():
             shown.file(event)
         case NoteEvent():

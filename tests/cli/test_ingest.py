@@ -90,6 +90,38 @@ def test_a_folder_becomes_a_corpus_named_after_it_and_is_remembered(project, tmp
     assert "my_letters" in capsys.readouterr().out
 
 
+def test_a_folder_that_cannot_be_scanned_is_not_remembered(project, tmp_path, capsys):
+    (tmp_path / "letters").mkdir()
+    project.script({"event": "error", "message": "letters/x cannot be listed"})
+    assert main(["ingest", "--source", str(tmp_path / "letters")]) == 1
+    assert "error: letters/x cannot be listed" in capsys.readouterr().err
+    assert main(["status", "--corpus", "letters"]) == 1
+    assert "there is no corpus 'letters'; known: papers" in capsys.readouterr().err
+    project.script({"event": "plan", "files": 1, "unchanged": 0}, {"event": "error", "message": "the disk is full"})
+    assert main(["ingest", "--source", str(tmp_path / "letters")]) == 1
+    assert main(["status", "--corpus", "letters"]) == 0
+
+
+def test_the_whole_file_system_is_refused(project, capsys):
+    assert main(["ingest", "--source", "/"]) == 1
+    assert capsys.readouterr().err == "error: / is the whole file system; give a folder of documents\n"
+    assert not project.state.exists() or not (project.state / "corpora.json").exists()
+
+
+def test_a_folder_inside_another_corpus_or_around_it_is_taken_with_a_warning(project, capsys):
+    docs = project.folder / "docs"
+    project.script(project.done(searchable=1))
+    assert main(["ingest", "--source", str(docs / "deep")]) == 0
+    assert capsys.readouterr().err == (
+        f"warning: {docs / 'deep'} lies inside the folder of corpus papers, {docs}; files of both are found twice\n"
+    )
+    assert main(["ingest", "--source", str(project.folder)]) == 0
+    assert capsys.readouterr().err.splitlines() == [
+        f"warning: {project.folder} contains the folder of corpus {name}, {folder}; files of both are found twice"
+        for name, folder in (("deep", docs / "deep"), ("papers", docs))
+    ]
+
+
 def test_a_folder_that_does_not_exist_is_named(project, capsys):
     assert main(["ingest", "--source", "/nowhere/at/all"]) == 1
     assert "/nowhere/at/all is not a folder" in capsys.readouterr().err
