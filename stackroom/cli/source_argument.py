@@ -1,5 +1,6 @@
 """Which file is meant (by its path in the corpus, any path, or its name if only one has it), and which corpus."""
 
+import errno
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -35,6 +36,7 @@ def find_source(config: Config, text: str, corpus: str | None = None) -> Source:
         return found[0]
     where = f"corpus {corpus}" if corpus is not None else "any corpus"
     if not found:
+        _refuse_links(config, text, [corpus] if corpus is not None else sorted(config.corpora))
         raise ConfigError(f"{text!r} is no file of {where}; `{program()} status --all` lists all files")
     listed = "; ".join(f"{one.corpus}: {display_name(one.source_id)}" for one in found[:MOST_LISTED])
     raise ConfigError(f"{text!r} may be {len(found)} files ({listed}); give the whole path, or --corpus")
@@ -91,11 +93,51 @@ def _by_id(text: str, folder: Path, known: list[str]) -> list[str]:
         identity = source_id(PurePosixPath(text))
     except SourceError:
         return []
-    return [identity] if identity in known or (folder / identity).is_file() else []
+    here = (folder / identity).is_file() and _link_on_the_way(folder, identity) is None
+    return [identity] if identity in known or here else []
+
+
+def _link_on_the_way(folder: Path, identity: str) -> Path | None:
+    """Return the first link to a folder, or link that leads back to itself, on the way to a file of a corpus."""
+    path = folder
+    for part in PurePosixPath(identity).parts:
+        path = path / part
+        if path.is_symlink() and not path.is_file():
+            return path if path.is_dir() or _is_loop(path) else None
+    return None
+
+
+def _is_loop(path: Path) -> bool:
+    try:
+        path.stat()
+    except OSError as error:
+        return error.errno == errno.ELOOP
+    return False
+
+
+def _refuse_links(config: Config, text: str, corpora: list[str]) -> None:
+    """Refuse a path that goes through a link to a folder, which no scan follows.
+
+    Raises:
+        ConfigError: it does; the message names the link.
+    """
+    for name in corpora:
+        folder = config.corpus(name).folder
+        link = _link_on_the_way(folder, text) if not Path(text).is_absolute() else None
+        if link is None:
+            continue
+        if _is_loop(link):
+            raise ConfigError(f"{text!r}: {link} is a link that leads back to itself; give the path of the file itself")
+        raise ConfigError(
+            f"{text!r} goes through {link}, a link to a folder, which is not followed; give the path of the file itself"
+        )
 
 
 def _by_path(text: str, folder: Path, known: list[str]) -> list[str]:
-    path = Path(text).expanduser().resolve()
+    try:
+        path = Path(text).expanduser().resolve()
+    except (OSError, RuntimeError) as error:  # RuntimeError: a loop of links, or no home folder
+        raise ConfigError(f"{text!r} cannot be followed ({error}); give the path of the file itself") from error
     if not path.is_relative_to(folder) or path == folder:
         return []
     identity = source_id(path.relative_to(folder))

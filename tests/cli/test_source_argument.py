@@ -20,6 +20,28 @@ def test_what_is_no_file_is_refused(in_filled, text):
         find_source(in_filled.config, text)
 
 
+def test_a_path_through_a_link_that_is_not_followed_is_refused(own_copy):
+    (own_copy.folder / "birds" / "loop").symlink_to(".")
+    (own_copy.folder / "round").symlink_to("round")
+    link = own_copy.folder / "birds" / "loop"
+    for text in ("birds/loop/heron.md", "birds/loop/loop/heron.md"):
+        with pytest.raises(ConfigError) as raised:
+            find_source(own_copy.config, text)
+        assert str(raised.value) == (
+            f"{text!r} goes through {link}, a link to a folder, which is not followed; give the path of the file itself"
+        )
+    with pytest.raises(ConfigError, match=r"'round/heron.md': .*/round is a link that leads back to itself"):
+        find_source(own_copy.config, "round/heron.md", "notes")
+    (own_copy.folder / "again.md").symlink_to("otter.md")
+    assert find_source(own_copy.config, "again.md") == Source("notes", "again.md")
+
+
+def test_an_absolute_path_through_a_loop_of_links_is_refused(own_copy):
+    (own_copy.folder / "round").symlink_to("round")
+    with pytest.raises(ConfigError, match=r"round/heron.md' (cannot be followed|is no file of any corpus)"):
+        find_source(own_copy.config, str(own_copy.folder / "round" / "heron.md"))
+
+
 def test_a_name_of_two_files_is_refused_with_the_choices(own_copy):
     (own_copy.folder / "rivers").mkdir()
     (own_copy.folder / "rivers" / "heron.md").write_text("# Herons\n\nAnother note on herons.")
