@@ -11,6 +11,7 @@ from resources.bench import KINDS, bench_of, resource_key
 from stackroom.config import Config
 from stackroom.doctor import examine, repair
 from stackroom.identity import display_name
+from stackroom.words import count
 
 
 class DriftConfig(dg.Config):
@@ -60,7 +61,9 @@ def drift_asset(config: Config, corpus: str) -> dg.AssetsDefinition:
         yield dg.AssetCheckResult(
             check_name="no_drift",
             passed=not left,
-            description=f"{len(left)} problems; materialize this asset with `repair: true` to mend" if left else "none",
+            description="none"
+            if not left
+            else f"{count(len(left), 'problem')}; materialize this asset with `repair: true` to mend",
             metadata={"problems": dg.MetadataValue.md(markdown_table(rows, list(columns)))},
         )
 

@@ -16,6 +16,7 @@ from assets.show import markdown_table, plain
 from assets.stage_asset import StageAsset, asset_key
 from stackroom.identity import display_name, partition_key
 from stackroom.outcome import CheckResult, Failed, Produced, Unchanged
+from stackroom.words import are, count
 
 SEVERITIES = {"error": dg.AssetCheckSeverity.ERROR, "warning": dg.AssetCheckSeverity.WARN}
 
@@ -123,7 +124,7 @@ def run_failure(failed: list[FailedFile], of: int) -> dg.Failure:
         for file in failed
     ]
     return dg.Failure(
-        f"{len(failed)} of {of} files are not searchable; the others are",
+        f"{len(failed)} of {count(of, 'file')} {are(len(failed))} not searchable; the others are",
         metadata={
             "failed_files": dg.MetadataValue.md(markdown_table(rows, ["file", "stage", "reason", "message", "remedy"])),
             "failed_count": dg.MetadataValue.int(len(failed)),

@@ -18,6 +18,7 @@ from stackroom.config import Config, load_config
 from stackroom.errors import ConfigError, StackroomError
 from stackroom.stages.corpus import write_stores_config
 from stackroom.stages.forgetting import check_forgettable, forget, traces
+from stackroom.words import are, count
 
 
 def forget_everything(
@@ -45,7 +46,8 @@ def forget_everything(
         working = runs_of(instance, corpus)
         if working:
             raise ConfigError(
-                f"{len(working)} runs of {corpus} are queued or running; wait for them, or cancel them in the UI"
+                f"{count(len(working), 'run')} of {corpus} {are(len(working))} queued or running; wait, or "
+                "cancel in the UI"
             )
         forget(config, corpus, leave_unreachable=leave_unreachable)
         remove_sources(instance, corpus, partitions)

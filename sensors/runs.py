@@ -7,6 +7,7 @@ from assets.partitions import CORPUS_TAG
 from sensors.looks import RELOAD, Seen
 from stackroom.identity import partition_key
 from stackroom.plan import runs_for
+from stackroom.words import count
 
 
 def requests_for(corpus: str, seen: Seen, ordered: list[str], *, refresh: bool) -> list[dg.RunRequest]:
@@ -35,7 +36,7 @@ def why_nothing(seen: Seen) -> str:
     planned = seen.plan
     if planned.refused:
         return planned.refused
-    said = [f"{planned.unchanged} files unchanged"]
+    said = [f"{count(planned.unchanged, 'file')} unchanged"]
     if planned.held_back:
         said.append(f"{len(planned.held_back)} quarantined and not tried again before they or the settings change")
     if planned.settling:

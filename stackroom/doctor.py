@@ -20,6 +20,7 @@ from stackroom.stages.corpus import build_keyword_index
 from stackroom.stages.keyword_drift import altered_tokens, index_problem
 from stackroom.stages.rows import rows_with_vectors
 from stackroom.stages.serving import serving_elsewhere, settle_collections
+from stackroom.words import are, count
 
 VECTOR_TOLERANCE = 1e-3
 """Largest difference of a component between a stored vector and its artefact; backends store float32 or unit length."""
@@ -115,7 +116,7 @@ def _rows_agree(bench: Bench, done: Mapping[str, SourceState]) -> Iterator[Probl
         yield Problem("rows", "unreadable", f"the collection cannot be read: {error}")
         return
     for source in sorted(stored.keys() - done.keys() - _waiting(bench)):
-        yield Problem("rows", "foreign", f"{len(stored[source])} rows of {source}, which is no source", source)
+        yield Problem("rows", "foreign", f"{count(len(stored[source]), 'row')} of {source}, which is no source", source)
     for source in done:
         gathered = rows_with_vectors(FileWork(bench, source))
         if isinstance(gathered, Failed):
@@ -132,7 +133,7 @@ def _compare(source: str, wanted: Mapping[str, StoredRow], found: Mapping[str, S
     }
     for kind, ids in groups.items():
         if ids:
-            message = f"{len(ids)} rows of {source} are {kind}"
+            message = f"{count(len(ids), 'row')} of {source} {are(len(ids))} {kind}"
             yield Problem("rows", kind, message, source, {"chunk_ids": ids[:20]})
 
 

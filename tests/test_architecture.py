@@ -25,7 +25,7 @@ EXCEPTIONS = {("assets/build.py", "sensors")}
 
 FLOORS = (
     {
-        "text", "ligatures", "atomic", "errors", "outcome", "identity", "fingerprint", "config", "artefacts", "state",
+        "text", "words", "ligatures", "atomic", "errors", "outcome", "identity", "fingerprint", "config", "artefacts", "state",
         "space", "shared_sqlite",
         "formats", "folder_walk", "path_patterns", "remembered", "settings",
     },

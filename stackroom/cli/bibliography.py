@@ -14,7 +14,6 @@ from stackroom.cli.output import (
     EXIT_FILES_FAILED,
     EXIT_FINE,
     console,
-    count,
     print_json,
     print_warning,
     program,
@@ -23,6 +22,7 @@ from stackroom.cli.output import (
 from stackroom.cli.source_argument import only_corpus
 from stackroom.config import Config
 from stackroom.errors import ConfigError
+from stackroom.words import count
 
 if TYPE_CHECKING:
     from stackroom.metadata_map import CuratedMap

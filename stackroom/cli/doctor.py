@@ -12,7 +12,6 @@ from stackroom.cli.output import (
     EXIT_FILES_FAILED,
     EXIT_FINE,
     console,
-    count,
     name_column,
     only_json_on_stdout,
     print_json,
@@ -22,6 +21,7 @@ from stackroom.cli.output import (
 )
 from stackroom.cli.project import Options
 from stackroom.config import Config
+from stackroom.words import count
 
 if TYPE_CHECKING:
     from stackroom.doctor import Problem

@@ -10,6 +10,7 @@ from rich.table import Table
 from stackroom.cli.output import EXIT_FILES_FAILED, EXIT_FINE, console, only_json_on_stdout, print_json, print_warning
 from stackroom.cli.source_argument import only_corpus
 from stackroom.config import Config
+from stackroom.words import count
 
 if TYPE_CHECKING:
     from stackroom.retrieval.question_files import QualityReport
@@ -57,7 +58,7 @@ def print_report(report: "QualityReport", screen: Console) -> None:
             f"{side.latency_ms_p95:.1f}",
         )
     asked = report.evaluation.side("hybrid").questions
-    screen.print(f"[bold]{report.corpus}[/]: {asked} questions with known answers")
+    screen.print(f"[bold]{report.corpus}[/]: {count(asked, 'question')} with known answers")
     screen.print(table)
     if report.min_ndcg is not None:
         colour = "green" if report.passed else "red"

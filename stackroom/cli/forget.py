@@ -6,10 +6,11 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from stackroom.cli.output import EXIT_FINE, console, count, print_json, program
+from stackroom.cli.output import EXIT_FINE, console, print_json, program
 from stackroom.cli.project import Options, check_code_location
 from stackroom.cli.tidy import run_module
 from stackroom.errors import ConfigError
+from stackroom.words import count
 
 
 def forget(

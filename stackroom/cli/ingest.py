@@ -18,7 +18,6 @@ from stackroom.cli.output import (
     EXIT_FILES_FAILED,
     EXIT_FINE,
     console,
-    count,
     name_column,
     print_error,
     print_warning,
@@ -31,6 +30,7 @@ from stackroom.config import Config
 from stackroom.errors import ConfigError
 from stackroom.outcome import REMEDIES, ReasonCode
 from stackroom.remembered import add_corpus, forget_corpus
+from stackroom.words import count
 
 KINDS = "PDF, Word, PowerPoint, Excel, OpenDocument, EPUB, web pages, Markdown, text, CSV, e-mail and pictures"
 """What a folder without documents was searched for, in words."""

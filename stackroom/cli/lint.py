@@ -13,7 +13,6 @@ from stackroom.cli.output import (
     EXIT_FILES_FAILED,
     EXIT_FINE,
     console,
-    count,
     name_column,
     print_json,
     print_not_ingested,
@@ -21,6 +20,7 @@ from stackroom.cli.output import (
 )
 from stackroom.cli.project import Options
 from stackroom.config import Config
+from stackroom.words import count
 
 SEVERITIES = {"error": "red", "warning": "yellow", "info": "dim"}
 """Severities, worst first, with their colours."""

@@ -19,10 +19,11 @@ from stackroom.cli.map_show import (
     problem_json,
     warn_of_problems,
 )
-from stackroom.cli.output import EXIT_FILES_FAILED, EXIT_FINE, console, count, print_json, program, safe
+from stackroom.cli.output import EXIT_FILES_FAILED, EXIT_FINE, console, print_json, program, safe
 from stackroom.cli.source_argument import Source, find_source
 from stackroom.config import Config
 from stackroom.errors import ConfigError, MetadataMapError
+from stackroom.words import count
 
 if TYPE_CHECKING:
     from stackroom.metadata_map import Conflict, MapProblem

@@ -6,9 +6,10 @@ import typer
 from rich.console import Console
 from rich.progress import Progress
 
-from stackroom.cli.output import EXIT_FINE, console, count, only_json_on_stdout, print_json, program, shown_uri
+from stackroom.cli.output import EXIT_FINE, console, only_json_on_stdout, print_json, program, shown_uri
 from stackroom.config import Config, load_config
 from stackroom.errors import ConfigError
+from stackroom.words import count
 
 if TYPE_CHECKING:
     from stackroom.remembered import KeptStore

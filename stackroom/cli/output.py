@@ -82,11 +82,6 @@ def name_column(names: Iterable[str]) -> int:
     return min(max((len(display_name(name)) for name in names), default=0), WIDEST_NAME)
 
 
-def count(number: int, noun: str) -> str:
-    """Return, for instance, ``1 file`` or ``3 files``."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
 def print_not_ingested(name: str, screen: Console, command: str = "ingest") -> None:
     """Say that there is nothing to look at yet, and what makes something."""
     said = f"[bold]{name}[/]: nothing has been ingested yet; run `{escape(program())} {command} {name}`"

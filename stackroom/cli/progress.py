@@ -9,7 +9,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn
 
 from stackroom.cli.events import FileEvent, PlanEvent
-from stackroom.cli.output import count, safe
+from stackroom.cli.output import safe
+from stackroom.words import count
 
 NAME_WIDTH = 36
 """Columns for the name of the file in the line of the bar."""

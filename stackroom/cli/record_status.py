@@ -6,8 +6,9 @@ from typing import Any
 
 from rich.console import Console
 
-from stackroom.cli.output import count, program, safe
+from stackroom.cli.output import program, safe
 from stackroom.config import Config
+from stackroom.words import count
 
 STATES = {"searchable": "green", "quarantined": "red", "pending": "cyan"}
 

@@ -14,7 +14,6 @@ from stackroom.cli.output import (
     EXIT_FILES_FAILED,
     EXIT_FINE,
     console,
-    count,
     name_column,
     only_json_on_stdout,
     print_json,
@@ -26,6 +25,7 @@ from stackroom.cli.project import Options, check_code_location, check_writable
 from stackroom.cli.search import parse_filter, ranks_in_words
 from stackroom.config import Config
 from stackroom.errors import ConfigError
+from stackroom.words import count
 
 if TYPE_CHECKING:
     from stackroom.records.search import RecordHit

@@ -10,7 +10,6 @@ from rich.console import Console
 from stackroom.cli.output import (
     EXIT_FINE,
     console,
-    count,
     only_json_on_stdout,
     print_json,
     print_warning,
@@ -21,6 +20,7 @@ from stackroom.cli.output import (
 from stackroom.cli.project import Options
 from stackroom.config import Config
 from stackroom.errors import ConfigError, FilterError
+from stackroom.words import count
 
 if TYPE_CHECKING:
     from stackroom.retrieval.hits import SearchHit

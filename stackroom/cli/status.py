@@ -14,7 +14,6 @@ from stackroom.cli.output import (
     EXIT_FILES_FAILED,
     EXIT_FINE,
     console,
-    count,
     name_column,
     print_json,
     print_warning,
@@ -27,6 +26,7 @@ from stackroom.cli.store_status import StoreLine, building_line, print_stores, s
 from stackroom.config import Config
 from stackroom.errors import ConfigError, EmbeddingError, SourceError
 from stackroom.identity import display_name
+from stackroom.words import count
 
 if TYPE_CHECKING:
     from stackroom.ledger import SourceState

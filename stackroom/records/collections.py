@@ -20,6 +20,7 @@ from stackroom.records.registry import KnownCollection
 from stackroom.stores.base import VectorStore
 from stackroom.stores.bm25.corpus import corpus_fingerprint, write_corpus
 from stackroom.stores.manifest import ManifestRow
+from stackroom.words import count
 
 STAGE = "record_collections"
 VERSION = 1
@@ -71,7 +72,7 @@ def run(work: RecordWork) -> Outcome:
     check = CheckResult(
         "count_matches_records",
         passed=written.stored == expected,
-        message=f"{written.stored} rows in the collections, {expected} records of this file",
+        message=f"{count(written.stored, 'row')} in the collections, {count(expected, 'record')} of this file",
     )
     return (Produced if written.changed else Unchanged)(made_for.digest, summary, (check,))
 

@@ -22,6 +22,7 @@ from stackroom.records.record_file import STAGE as FILE_STAGE
 from stackroom.records.record_file import read_report
 from stackroom.records.registry import KnownCollection
 from stackroom.stores.bm25.index import open_index
+from stackroom.words import are, count
 
 SAMPLED_VECTORS = 50
 """Rows of a collection whose vectors are compared with the model's; the cache has them."""
@@ -135,7 +136,7 @@ def _compare(known: KnownCollection, wanted: _Rows, stored: Mapping[str, StoredR
         source = stored[chunk].source_id
         groups.setdefault((source, "extra" if source in files else "foreign"), []).append(chunk)
     for (source, kind), ids in sorted(groups.items()):
-        message = f"{len(ids)} rows of {source} in {known.collection} are {kind}"
+        message = f"{count(len(ids), 'row')} of {source} in {known.collection} {are(len(ids))} {kind}"
         yield Problem("rows", kind, message, source, {"records": sorted(ids)[:20]})
 
 
@@ -177,7 +178,8 @@ def _index(bench: RecordBench, known: KnownCollection, expected: int) -> Iterato
         yield Problem("index", "unreadable", f"{known.label}: {error}")
         return
     if rows != expected:
-        message = f"the keyword index of {known.label} has {rows} rows, the files have {expected} records"
+        message = f"the keyword index of {known.label} has {count(rows, 'row')}, the files "
+        message += f"have {count(expected, 'record')}"
         yield Problem("index", "stale", message)
 
 

@@ -18,6 +18,7 @@ from stackroom.records.lint import RECORD_LINT_VERSION, as_json, lint_set
 from stackroom.records.registry import KnownCollection
 from stackroom.stages.corpus_lint import not_searchable
 from stackroom.stores.bm25.build import build_index
+from stackroom.words import are, count
 
 SET_LINT_SCHEMA = "stackroom.records_lint_report/1"
 
@@ -281,7 +282,7 @@ def _lint_checks(data: Mapping[str, Any]) -> tuple[CheckResult, ...]:
         CheckResult(
             "nothing_refused",
             passed=not refused,
-            message=f"{refused} lines of all files are not stored",
+            message=f"{count(refused, 'line')} of all files {are(refused)} not stored",
             severity="warning",
         ),
     )

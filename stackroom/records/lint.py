@@ -7,6 +7,7 @@ from stackroom.identity import display_name
 from stackroom.postcheck import Finding
 from stackroom.records.jsonl import Record
 from stackroom.records.prepare import PreparedFile, PreparedRecord
+from stackroom.words import are, count
 
 RECORD_LINT_VERSION = 1
 """Raised whenever the findings for the same file change."""
@@ -74,13 +75,17 @@ def _lint_lines(prepared: PreparedFile) -> Iterator[Finding]:
         yield Finding(
             "refused_lines",
             "error",
-            f"{len(prepared.refused)} lines are not stored; the first is line {first.line}: {first.reason}",
+            f"{count(len(prepared.refused), 'line')} {are(len(prepared.refused))} not stored; "
+            f"the first is line {first.line}: {first.reason}",
         )
     if prepared.repeated:
-        message = f"{len(prepared.repeated)} lines repeat a `record_id`; the last one counts"
+        verb = "repeats" if len(prepared.repeated) == 1 else "repeat"
+        message = f"{count(len(prepared.repeated), 'line')} {verb} a `record_id`; the last one counts"
         yield Finding("repeated_ids", "warning", f"{message} ({_listed(prepared.repeated)})")
-    for key, count in sorted(prepared.left_out_keys.items()):
-        yield Finding("key_left_out", "warning", f"metadata {key!r} cannot be stored; left out of {count} records")
+    for key, number in sorted(prepared.left_out_keys.items()):
+        yield Finding(
+            "key_left_out", "warning", f"metadata {key!r} cannot be stored; left out of {count(number, 'record')}"
+        )
 
 
 def lint_set(shared: Sequence[tuple[str, Sequence[str]]]) -> list[Finding]:

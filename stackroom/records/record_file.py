@@ -14,6 +14,7 @@ from stackroom.records.flatten import FLATTENER_VERSION
 from stackroom.records.lint import RECORD_LINT_VERSION, as_json, lint_file
 from stackroom.records.prepare import ROWS_SCHEMA, PreparedFile, prepare_file, rows_table
 from stackroom.sources import content_hash
+from stackroom.words import are, count
 
 STAGE = "record_file"
 VERSION = 1
@@ -108,7 +109,7 @@ def _write(work: RecordWork, prepared: PreparedFile, made_for: Fingerprint, dige
     if not prepared.refused:
         return Failed(ReasonCode.EMPTY, f"{work.path.name} holds no line of text")
     first = prepared.refused[0]
-    message = f"none of the {len(prepared.refused)} lines is a record; line {first.line}: {first.reason}"
+    message = f"no line is a record ({count(len(prepared.refused), 'line')}); line {first.line}: {first.reason}"
     return Failed(ReasonCode.CORRUPT, message, {"refused": data["refused"][:MOST_SHOWN]})
 
 
@@ -124,11 +125,17 @@ def _summary(data: dict[str, Any]) -> dict[str, Any]:
 def _checks(data: dict[str, Any]) -> tuple[CheckResult, ...]:
     refused, repeated = len(data["refused"]), len(data["repeated"])
     return (
-        CheckResult("readable", passed=True, message=f"{data['records']} records"),
+        CheckResult("readable", passed=True, message=count(data["records"], "record")),
         CheckResult(
-            "nothing_refused", passed=not refused, message=f"{refused} lines are not stored", severity="warning"
+            "nothing_refused",
+            passed=not refused,
+            message=f"{count(refused, 'line')} {are(refused)} not stored",
+            severity="warning",
         ),
         CheckResult(
-            "ids_are_unique", passed=not repeated, message=f"{repeated} lines repeat an id", severity="warning"
+            "ids_are_unique",
+            passed=not repeated,
+            message=f"{count(repeated, 'line')} with the id of another",
+            severity="warning",
         ),
     )

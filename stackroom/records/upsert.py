@@ -18,6 +18,7 @@ from stackroom.records.ingest import build_indexes
 from stackroom.records.jsonl import Record, RefusedLine, extract_processed_text_record, gate
 from stackroom.records.prepare import PreparedFile, PreparedRecord, prepare_records, read_rows
 from stackroom.records.record_file import STAGE, VERSION, write_records
+from stackroom.words import are, count
 
 logger = logging.getLogger(__name__)
 
@@ -114,7 +115,8 @@ def _check_types(given: Sequence[Mapping[str, Any]], wanted: str) -> None:
     ]
     if offending:
         raise RecordError(
-            f"{len(offending)} records are not of type {wanted}, for example {', '.join(offending[:_MOST_NAMED])}; "
+            f"{count(len(offending), 'record')} {are(len(offending))} not of type {wanted}, "
+            f"for example {', '.join(offending[:_MOST_NAMED])}; "
             "store every type by a call of its own"
         )
 

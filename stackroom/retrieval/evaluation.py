@@ -17,6 +17,7 @@ import numpy as np
 from stackroom.errors import ConfigError
 from stackroom.retrieval.pipeline import rank
 from stackroom.retrieval.search import Searcher, checked_query
+from stackroom.words import count
 
 GAIN_DEPTH = 10
 RECALL_DEPTH = 100
@@ -180,7 +181,7 @@ def format_evaluation(evaluation: Evaluation) -> str:
     lines = [
         f"{scores.side:<7} nDCG@10 {scores.ndcg_at_10:.4f}  recall@100 {scores.recall_at_100:.4f}  "
         f"MRR {scores.mrr:.4f}  latency p50 {scores.latency_ms_p50:.1f} ms, p95 {scores.latency_ms_p95:.1f} ms  "
-        f"({scores.questions} questions)"
+        f"({count(scores.questions, 'question')})"
         for scores in evaluation.sides
     ]
     return "\n".join([*lines, *(f"warning: {warning}" for warning in evaluation.warnings)])

@@ -5,6 +5,7 @@ from stackroom.outcome import CheckResult, Failed, Outcome, Produced, Unchanged
 from stackroom.stages.bench import FileWork
 from stackroom.stages.rows import plain_rows
 from stackroom.stores.bm25.corpus import corpus_fingerprint, read_corpus, write_corpus
+from stackroom.words import count
 
 STAGE = "bm25_corpus"
 VERSION = 1
@@ -34,5 +35,5 @@ def _loads(loaded: int, expected: int | None = None) -> CheckResult:
     return CheckResult(
         "loads",
         passed=expected is None or loaded == expected,
-        message=f"{loaded} rows through the loader that refuses every class and function",
+        message=f"{count(loaded, 'row')} through the loader that refuses every class and function",
     )

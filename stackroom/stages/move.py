@@ -20,6 +20,7 @@ from stackroom.stages.bench import Bench, FileWork
 from stackroom.stages.exact_search import Agreement, compare_with_exact
 from stackroom.stages.serving import asked_for, drop_collection, serving_elsewhere
 from stackroom.stages.verdict import revision, settings_digest
+from stackroom.words import are, count
 
 LEAST_RECALL = 0.95
 """Share of the exact best rows that a copy must find. Graph indexes miss a row now and then, broken ones most."""
@@ -117,8 +118,8 @@ def drop_old(config: Config, bench: Bench) -> list[KeptStore]:
     noted = sum(len(row.chunk_ids) for row in bench.manifest.rows(uri, collection))
     if not noted or bench.store.count() != noted:
         raise StoreError(
-            f"the store in use holds {bench.store.count()} rows of {bench.name} instead of {noted}; run `stackroom "
-            f"doctor {bench.name} --repair` first. Nothing was dropped"
+            f"the store in use holds {count(bench.store.count(), 'row')} of {bench.name} instead of {noted}; run "
+            f"`stackroom doctor {bench.name} --repair` first. Nothing was dropped"
         )
     for kept in moved.kept:
         if (kept.uri, kept.collection) != (uri, collection):
@@ -163,8 +164,9 @@ def _remove_surplus(target: Bench, sources: list[str]) -> None:
     foreign = target.store.source_ids() - set(sources) - noted
     if foreign:
         raise StoreError(
-            f"the collection {collection} is there already and holds {len(foreign)} files that are not of "
-            f"{target.name} (for example {min(foreign)}); name another store, or drop that collection"
+            f"the collection {collection} is there already and holds {count(len(foreign), 'file')} that "
+            f"{are(len(foreign))} not of {target.name} (for example {min(foreign)}); name another store, or drop that "
+            "collection"
         )
     for source in sorted((target.store.source_ids() | noted) - set(sources)):
         target.store.delete_source(source)
@@ -175,8 +177,8 @@ def _verify(target: Bench, sources: list[str]) -> Agreement:
     problems = examine_store(target)
     if problems:
         raise StoreError(
-            f"the copy of {target.name} is not what it should be ({len(problems)} problems; {problems[0].message}); "
-            "the corpus stays where it is"
+            f"the copy of {target.name} is not what it should be ({count(len(problems), 'problem')}; "
+            f"{problems[0].message}); the corpus stays where it is"
         )
     agreement = compare_with_exact(target, sources)
     if agreement.recall < LEAST_RECALL:

@@ -6,6 +6,7 @@ from stackroom.artefacts import read_json, write_json
 from stackroom.fingerprint import fingerprint
 from stackroom.outcome import CheckResult, Produced, Unchanged
 from stackroom.stages.bench import Bench
+from stackroom.words import count
 
 SCHEMA = "stackroom.near_duplicates/1"
 VERSION = 1
@@ -38,7 +39,9 @@ def _check(pairs: list[dict[str, object]]) -> CheckResult:
     return CheckResult(
         "no_near_duplicates",
         passed=not pairs,
-        message=f"{len(pairs)} pairs of documents say mostly the same" if pairs else "every document is its own",
+        message=f"{count(len(pairs), 'pair')} of documents say mostly the same"
+        if pairs
+        else "every document is its own",
         severity="warning",
         details={"pairs": pairs},
     )

@@ -25,6 +25,7 @@ from stackroom.remembered import (
 )
 from stackroom.stages.bench import Bench, FileWork
 from stackroom.stages.rows import rows_with_vectors
+from stackroom.words import count
 
 SAMPLED_SOURCES = 20
 """Sources of which a vector is compared with the embeddings artefact before a collection is put in use."""
@@ -137,9 +138,9 @@ def verify_collection(bench: Bench) -> list[str]:
     foreign = sorted(bench.store.source_ids() - noted.keys())
     problems = []
     if wrong:
-        problems.append(f"{len(wrong)} files do not have the rows that are noted (for example {wrong[0]})")
+        problems.append(f"not as many rows as noted of {count(len(wrong), 'file')} (for example {wrong[0]})")
     if foreign:
-        problems.append(f"rows of {len(foreign)} files are not noted (for example {foreign[0]})")
+        problems.append(f"rows of {count(len(foreign), 'file')} are not noted (for example {foreign[0]})")
     problems += bench.store.verify()
     altered = [source for source in _sample(list(noted)) if not _vector_found(bench, source)]
     if altered:

@@ -13,6 +13,7 @@ from stackroom.stages.bench import FileWork
 from stackroom.stages.rows import rows_with_vectors
 from stackroom.stores.collection import ReplaceResult
 from stackroom.stores.manifest import ManifestRow
+from stackroom.words import count
 
 STAGE = "vector_collection"
 VERSION = 1
@@ -85,5 +86,5 @@ def _counted(stored: int, expected: int) -> CheckResult:
     return CheckResult(
         "count_matches_manifest",
         passed=stored == expected,
-        message=f"{stored} rows in the store, {expected} in the manifest",
+        message=f"{count(stored, 'row')} in the store, {expected} in the manifest",
     )

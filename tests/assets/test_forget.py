@@ -78,7 +78,7 @@ def test_nothing_is_deleted_while_a_run_is_in_flight_or_a_store_is_out_of_reach(
         tags={CORPUS_TAG: CORPUS, LAUNCHER_TAG: this_process()},
     )
     (gone.root / "stackroom.yaml").write_text("corpora: {}\n")
-    with pytest.raises(ConfigError, match="1 runs of notes are queued or running"):
+    with pytest.raises(ConfigError, match="1 run of notes is queued or running"):
         forget_everything(gone.config, gone.instance, CORPUS)
     gone.instance.report_run_failed(run)
     found = forget_everything(gone.config, gone.instance, CORPUS, leave_unreachable=True)

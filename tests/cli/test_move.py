@@ -112,7 +112,7 @@ def test_rows_of_something_else_are_not_written_over(own_copy, capsys):
         row = StoredRow(chunk_id("x", "their.pdf", 0), "their.pdf", "theirs", {}, np.ones(bench.collection.dimension))
         store.upsert([row])
         code, _, message = run(capsys, "move", "notes", "--to", uri)
-        assert (code, "holds 1 files that are not of notes (for example their.pdf)" in message) == (1, True)
+        assert (code, "holds 1 file that is not of notes (for example their.pdf)" in message) == (1, True)
         assert store.source_ids() == {"their.pdf"}
     assert own_copy.config.vector_store_uri("notes") == own_copy.store
 

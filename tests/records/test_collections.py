@@ -134,7 +134,7 @@ def test_a_file_without_any_record_is_quarantined_and_its_old_records_are_withdr
     path.write_text('{"doc_id": "x"}\n')
     (failed,) = plant.ingest()["failed"]
     assert (failed["state"], failed["reason"]) == ("quarantined", "corrupt")
-    assert "none of the 1 lines is a record; line 1: keys missing" in failed["message"]
+    assert "no line is a record (1 line); line 1: keys missing" in failed["message"]
     assert ids(plant.ask("CR", "pump")) == {"B::0"}
     assert plant.ingest()["files"] == 0
     plant.write("a.jsonl", [record("A::0")])

@@ -268,11 +268,11 @@ def test_rows_that_are_not_as_noted_are_noticed(library, spoil):
     with library.bench() as bench:
         if spoil == "row gone":
             bench.store.delete_source("engine.md")
-            wanted = "1 files do not have the rows that are noted (for example engine.md)"
+            wanted = "not as many rows as noted of 1 file (for example engine.md)"
         else:
             row = StoredRow(chunk_id("x", "their.md", 0), "their.md", "theirs", {}, np.ones(384))
             bench.store.upsert([row])
-            wanted = "rows of 1 files are not noted (for example their.md)"
+            wanted = "rows of 1 file are not noted (for example their.md)"
         assert verify_collection(bench)[0] == wanted
 
 
