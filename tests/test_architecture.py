@@ -25,8 +25,8 @@ EXCEPTIONS = {("assets/build.py", "sensors")}
 
 FLOORS = (
     {
-        "text", "words", "ligatures", "atomic", "errors", "outcome", "identity", "fingerprint", "config", "artefacts", "state",
-        "space", "shared_sqlite",
+        "text", "ligatures", "atomic", "errors", "outcome", "identity", "fingerprint", "config", "artefacts", "state",
+        "words", "space", "shared_sqlite",
         "formats", "folder_walk", "path_patterns", "remembered", "settings",
     },
     {
