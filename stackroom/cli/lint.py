@@ -24,6 +24,8 @@ from stackroom.words import count
 
 SEVERITIES = {"error": "red", "warning": "yellow", "info": "dim"}
 """Severities, worst first, with their colours."""
+PLURALS = {"error": "errors", "warning": "warnings", "info": "info"}
+"""What several findings of a severity are called."""
 
 MOST_ROWS = 60
 """Findings of a corpus that are shown; `--all` and `--json` give all."""
@@ -134,7 +136,9 @@ def print_lint(results: Sequence[CorpusLint], screen: Console, *, every: bool, s
         if not result.known:
             print_not_ingested(result.corpus, screen)
             continue
-        counts = ", ".join(f"[{colour}]{result.count(name)} {name}[/]" for name, colour in SEVERITIES.items())
+        counts = ", ".join(
+            f"[{colour}]{count(result.count(name), name, PLURALS[name])}[/]" for name, colour in SEVERITIES.items()
+        )
         screen.print(f"[bold]{result.corpus}[/]: {count(result.sources, 'file')} linted; {counts}")
         marked = [finding for finding in result.findings if every or finding["severity"] != "info"]
         shown = marked if every else marked[:MOST_ROWS]

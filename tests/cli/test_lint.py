@@ -87,7 +87,7 @@ def test_warnings_alone_are_fine(project, capsys):
     record(project, {"a.md": [finding("warning", "short", 0)]}, [])
     assert main(["lint"]) == 0
     out = " ".join(capsys.readouterr().out.split())
-    assert "1 file linted; 0 error, 1 warning, 0 info" in out
+    assert "1 file linted; 0 errors, 1 warning, 0 info" in out
     assert "warning a.md#0 short [short] is odd" in out
 
 
