@@ -15,6 +15,7 @@ from stackroom.biblio.doi_text import is_doi, is_placeholder, normalize_doi, wit
 from stackroom.biblio.junk import is_junk_author, is_junk_title
 from stackroom.metadata_map.curated import DEFAULT, value_problem
 from stackroom.stores.metadata import DOCUMENT_KEYS, MACHINE_KEYS
+from stackroom.words import are, count
 
 FIRST_YEAR = 1800
 YEARS_AHEAD = 2
@@ -226,10 +227,11 @@ def format_metadata_lint_report(report: MapReport) -> str:
     incomplete = set(report.incomplete)
     remarked = [key for key in sorted(report.issues) if key not in incomplete]
     remarks = f" ({len(remarked)} of them with remarks)" if remarked else ""
-    lines = [f"{report.files} files: {report.complete} complete{remarks}, {len(incomplete)} need review"]
+    need = "needs" if len(incomplete) == 1 else "need"
+    lines = [f"{count(report.files, 'file')}: {report.complete} complete{remarks}, {len(incomplete)} {need} review"]
     if report.missing_keys:
-        count = len(report.missing_keys)
-        lines += ["", f"Source files without an entry ({count}); storing fails until they have one:"]
+        missing = len(report.missing_keys)
+        lines += ["", f"Source files without an entry ({missing}); storing fails until they have one:"]
         lines += [f"  - {key}" for key in report.missing_keys]
     if report.unknown_keys:
         lines += ["", f"Entries that belong to no source file ({len(report.unknown_keys)}):"]
@@ -242,6 +244,6 @@ def format_metadata_lint_report(report: MapReport) -> str:
     if report.placeholders:
         most = max(report.placeholders, key=lambda key: (report.placeholders[key], key))
         total = sum(report.placeholders.values())
-        summary = f"{total} heading chains in {len(report.placeholders)} files are empty"
+        summary = f"{count(total, 'heading chain')} in {count(len(report.placeholders), 'file')} {are(total)} empty"
         lines += ["", f"{summary} (most in {most}: {report.placeholders[most]}); filling them is optional"]
     return "\n".join(lines)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from stackroom.ledger import SourceState
 from stackroom.sources import SourceFile
+from stackroom.words import count
 
 MASS_DELETION_FRACTION = 0.5
 """From this share of a corpus on, vanished files look more like an unmounted disk than like deletions."""
@@ -106,8 +107,9 @@ def refusal(gone: int, known: int) -> str | None:
     everything = gone == known and gone > 0
     if not everything and (gone < MASS_DELETION_MINIMUM or gone <= known * MASS_DELETION_FRACTION):
         return None
+    have = "has" if gone == 1 else "have"
     return (
-        f"{gone} of {known} files have vanished at once; if that is a disk that is not mounted, mount it, "
+        f"{gone} of {count(known, 'file')} {have} vanished at once; if that is a disk that is not mounted, mount it, "
         "and if they were deleted on purpose, confirm with `--confirm-deletions`"
     )
 

@@ -9,6 +9,7 @@ from stackroom.biblio.doi_text import doi_key
 from stackroom.biblio.folding import similarity, squash
 from stackroom.biblio.names import surname
 from stackroom.metadata_map.curated import DEFAULT
+from stackroom.words import count
 
 LINT_VERSION = 1
 """Raised whenever the findings for the same rows change."""
@@ -275,25 +276,33 @@ def format_store_lint_report(report: StoreReport, samples: Sequence[Sequence[Doc
     figures = ""
     if report.chunks_per_file:
         figures = "; chunks per file: {min:g} to {max:g}, {avg:g} on average".format(**report.chunks_per_file)
-    lines = [f"{report.total} chunks, {report.files} files, {report.total_chars} characters{figures}"]
+    lines = [
+        ", ".join(
+            (
+                count(report.total, "chunk"),
+                count(report.files, "file"),
+                count(report.total_chars, "character") + figures,
+            )
+        )
+    ]
     clean = len(lines)
     if report.empty:
         lines += ["", f"Short chunks ({len(report.empty)}):"]
         lines += [f"  - {name}: {length} characters" for name, length in report.empty[:MAX_LISTED]]
     if report.missing_metadata:
-        lines += ["", f"Missing metadata ({len(report.missing_metadata)} files):"]
+        lines += ["", f"Missing metadata ({count(len(report.missing_metadata), 'file')}):"]
         for name, keys in sorted(report.missing_metadata.items())[:MAX_LISTED]:
             lines.append(f"  - {name}: {', '.join(sorted(set(keys)))}")
     counts = (
-        (report.no_file_name, "chunks without a file name"),
-        (report.invalid_content, "chunks whose content is not text"),
-        (report.invalid_year, "chunks whose year is not a whole number"),
+        (report.no_file_name, "without a file name"),
+        (report.invalid_content, "whose content is not text"),
+        (report.invalid_year, "whose year is not a whole number"),
     )
-    lines += [f"{count} {what}" for count, what in counts if count]
+    lines += [f"{count(number, 'chunk')} {what}" for number, what in counts if number]
     found = len(lines) > clean
-    for number, window in enumerate(samples, 1):
-        lines += ["", f"Sample {number} of {len(samples)}:"]
-        lines += [f"  [{number}.{index}] {format_chunk_sample(doc)}" for index, doc in enumerate(window, 1)]
+    for place, window in enumerate(samples, 1):
+        lines += ["", f"Sample {place} of {len(samples)}:"]
+        lines += [f"  [{place}.{index}] {format_chunk_sample(doc)}" for index, doc in enumerate(window, 1)]
     if not found:
         lines += ["", "No issues found."]
     return "\n".join(lines)

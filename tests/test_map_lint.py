@@ -86,7 +86,7 @@ def test_a_whole_map_is_compared_with_the_sources_there_are():
     assert "Source files without an entry (3); storing fails until they have one:" in text
     assert "Entries that belong to no source file (2):" in text
     assert "  sub/b.pdf\n    - the year 'x' is not a whole number" in text
-    assert "2 heading chains in 1 files are empty (most in a.pdf: 2); filling them is optional" in text
+    assert "2 heading chains in 1 file are empty (most in a.pdf: 2); filling them is optional" in text
 
 
 def test_every_file_is_counted_once_complete_or_not():

@@ -116,7 +116,7 @@ def test_the_report_of_a_store_names_what_is_wrong_and_shows_samples():
         [{"page_content": "short", "metadata": {"file_name": "a.pdf"}}, {"page_content": "y" * 300, "metadata": GOOD}]
     )
     text = format_store_lint_report(lint_store(docs), select_sample_windows(docs, 1))
-    assert text.splitlines()[0] == "2 chunks, 1 files, 305 characters; chunks per file: 2 to 2, 2 on average"
+    assert text.splitlines()[0] == "2 chunks, 1 file, 305 characters; chunks per file: 2 to 2, 2 on average"
     assert "Short chunks (1):\n  - a.pdf: 5 characters" in text
     assert "  - a.pdf: doi, title, year" in text
     assert "Sample 1 of 1:" in text

@@ -81,7 +81,7 @@ def test_an_emptied_folder_is_not_taken_for_deletions_until_confirmed(project):
     with project.bench() as bench:
         refused = plan_corpus(bench)
     assert refused.delete == ()
-    assert "1 of 1 files have vanished" in refused.refused
+    assert "1 of 1 file has vanished" in refused.refused
     assert len(stored(project)) == 1
 
 
