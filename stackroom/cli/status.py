@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from stackroom.cli.outdated import outdated_in_words, outdated_sources
 from stackroom.cli.output import (
     EXIT_FILES_FAILED,
     EXIT_FINE,
@@ -30,7 +31,7 @@ from stackroom.words import count
 
 if TYPE_CHECKING:
     from stackroom.ledger import SourceState
-    from stackroom.sources import SourceFile
+    from stackroom.sources import Scan, SourceFile
 
 STATES = ("searchable", "partial", "quarantined", "pending")
 COLOURS = {"searchable": "green", "partial": "yellow", "quarantined": "red", "pending": "cyan"}
@@ -129,13 +130,17 @@ def look_at_corpus(config: Config, corpus: str, found: Status) -> None:
     Raises:
         ConfigError: there is no such corpus.
     """
-    lines, problem = source_lines(config, corpus)
-    found.missing += [] if problem is None else [problem]
+    scan = None
+    try:
+        scan = scan_corpus(config, corpus)
+    except SourceError as error:
+        found.missing.append(f"{corpus}: {error}")
+    lines = source_lines(config, corpus, scan)
     outdated: frozenset[str] = frozenset()
     new = None
     try:
         # Without its folder neither the curated map nor the files are known.
-        outdated = outdated_sources(config, corpus) if problem is None else outdated
+        outdated = outdated_sources(config, corpus, scan) if scan is not None else outdated
         new = building_line(config, corpus)
     except (ConfigError, EmbeddingError) as error:
         found.warnings.append(f"{corpus}: {error}")
@@ -143,51 +148,39 @@ def look_at_corpus(config: Config, corpus: str, found: Status) -> None:
     found.stores.append(store_line(config, corpus, new))
 
 
-def source_lines(config: Config, corpus: str) -> tuple[list[SourceLine], str | None]:
-    """Return a line for every file of a corpus, and why its folder cannot be read.
-
-    The files are those on record, and those in the folder that are not yet.
+def scan_corpus(config: Config, corpus: str) -> "Scan":
+    """Look into the folder of a corpus.
 
     Raises:
         ConfigError: there is no such corpus.
+        SourceError: its folder cannot be read.
     """
-    from stackroom.ledger import Ledger
     from stackroom.sources import scan_folder
-    from stackroom.state import StateFolder
 
     settings = config.corpus(corpus)
+    return scan_folder(settings.folder, settings.include, settings.exclude, skip_folders=(config.state_folder,))
+
+
+def source_lines(config: Config, corpus: str, scan: "Scan | None") -> list[SourceLine]:
+    """Return a line for every file of a corpus: those on record, and those in the folder that are not yet.
+
+    Args:
+        config: the project's settings.
+        corpus: name of the corpus.
+        scan: what is in its folder; None if that cannot be read.
+    """
+    from stackroom.ledger import Ledger
+    from stackroom.state import StateFolder
+
     ledger_path = StateFolder(config.state_folder).ledger
     # Opening a ledger creates it; asking for the status of a fresh project should leave no trace.
     known = {row.source_id: row for row in Ledger(ledger_path).sources(corpus)} if ledger_path.exists() else {}
-    try:
-        scan = scan_folder(settings.folder, settings.include, settings.exclude, skip_folders=(config.state_folder,))
-    except SourceError as error:
-        return [_recorded(row) for row in known.values()], f"{corpus}: {error}"
+    if scan is None:
+        return [_recorded(row) for row in known.values()]
     files = {file.source_id: file for file in scan.files}
     lines = [_current(row, files.get(source)) for source, row in known.items()]
     lines += [SourceLine(corpus, source, "pending") for source in files if source not in known]
-    return sorted(lines, key=lambda line: line.source_id), None
-
-
-def outdated_sources(config: Config, corpus: str) -> frozenset[str]:
-    """Return the files that settings, curated metadata or a newer Stackroom ask to be processed again.
-
-    Raises:
-        ConfigError: the settings cannot be used together.
-        EmbeddingError: the embedding model cannot be opened.
-    """
-    from stackroom.embedding import open_embedder
-    from stackroom.stages.bench import Bench, BenchSettings
-    from stackroom.stages.verdict import outdated
-
-    settings = BenchSettings.of(config, corpus)
-    cache = settings.state.embedding_cache
-    if not settings.state.ledger.exists():
-        return frozenset()
-    embedder = settings.corpus.embedder
-    kept = cache if cache.exists() else None
-    with Bench(settings, open_embedder=lambda _: open_embedder(embedder, kept), look_only=True) as bench:
-        return outdated(bench)
+    return sorted(lines, key=lambda line: line.source_id)
 
 
 def _recorded(row: "SourceState", *, present: bool | None = None) -> SourceLine:
@@ -239,15 +232,6 @@ def print_status(lines: Sequence[SourceLine], screen: Console, *, every: bool, s
         screen.print(f"\nRun `{program()} ingest` to bring the stores up to date.")
     for corpus, number in sorted(Counter(line.corpus for line in lines if line.outdated).items()):
         screen.print(f"\n{corpus}: {outdated_in_words(corpus, number)}", soft_wrap=True)
-
-
-def outdated_in_words(corpus: str, number: int) -> str:
-    """Say how many files the next ingestion takes again, and why."""
-    return (
-        f"settings, curated metadata or contents have changed since {count(number, 'file')} "
-        f"{'was' if number == 1 else 'were'} processed; `{program()} ingest {corpus}` processes "
-        f"{'it' if number == 1 else 'them'} again"
-    )
 
 
 def print_vanished(corpus: str, lines: Sequence[SourceLine]) -> bool:

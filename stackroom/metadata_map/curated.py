@@ -49,8 +49,11 @@ class CuratedMap:
         """Return the key under which the map speaks of a source: its id, or its base name; None for neither."""
         if not self.entries:  # asked for every file at every look
             return None
-        keys = (normalize_text(source), normalize_text(PurePosixPath(source).name))
-        return next((key for key in keys if key in self.entries), None)
+        whole = normalize_text(source)
+        if whole in self.entries:
+            return whole
+        name = normalize_text(_base_name(source))
+        return name if name in self.entries else None
 
     def for_sources(self, sources: Iterable[str], renamed: Mapping[str, Sequence[str]] | None = None) -> "CuratedMap":
         """Return the map as it holds for the sources there are.
@@ -63,7 +66,7 @@ class CuratedMap:
             renamed: keys whose file is gone, with the sources that now have its content.
         """
         ids = {normalize_text(source) for source in sources}
-        names = Counter(PurePosixPath(source).name for source in ids)
+        names = Counter(map(_base_name, ids))
         ambiguous = {key for key in self.entries if key not in ids and names[key] > 1}
         unknown = {key for key in self.entries if key not in ids and not names[key]}
         parsed = {file: parse_json_file(file) for file in {self.files[key] for key in ambiguous | unknown}}
@@ -90,6 +93,10 @@ class CuratedMap:
         read = parsed[file]
         line = None if isinstance(read, MapProblem) else read.line(key) or read.line(PurePosixPath(key).name)
         return MapProblem(file, line, f"{key!r} {what}", remedy)
+
+
+def _base_name(source: str) -> str:
+    return source.rpartition("/")[2]  # a tenth of the time of a PurePosixPath, and asked of every file
 
 
 def load_curated(folder: Path, last_good: Path | None = None, *, remember: bool = True) -> CuratedMap:

@@ -1,0 +1,41 @@
+"""Which files ``stackroom status`` says are to be processed again although they are searchable."""
+
+from typing import TYPE_CHECKING
+
+from stackroom.cli.output import program
+from stackroom.config import Config
+from stackroom.words import count
+
+if TYPE_CHECKING:
+    from stackroom.sources import Scan
+
+
+def outdated_sources(config: Config, corpus: str, scan: "Scan") -> frozenset[str]:
+    """Return the files that settings, curated metadata or a newer Stackroom ask to be processed again.
+
+    Raises:
+        ConfigError: the settings cannot be used together.
+        EmbeddingError: the embedding model cannot be opened.
+    """
+    from stackroom.embedding import open_embedder
+    from stackroom.stages.bench import Bench, BenchSettings
+    from stackroom.stages.verdict import outdated
+
+    settings = BenchSettings.of(config, corpus)
+    cache = settings.state.embedding_cache
+    if not settings.state.ledger.exists():
+        return frozenset()
+    embedder = settings.corpus.embedder
+    kept = cache if cache.exists() else None
+    with Bench(settings, open_embedder=lambda _: open_embedder(embedder, kept), look_only=True) as bench:
+        bench.scan = scan  # looking once is enough
+        return outdated(bench)
+
+
+def outdated_in_words(corpus: str, number: int) -> str:
+    """Say how many files the next ingestion takes again, and why."""
+    return (
+        f"settings, curated metadata or contents have changed since {count(number, 'file')} "
+        f"{'was' if number == 1 else 'were'} processed; `{program()} ingest {corpus}` processes "
+        f"{'it' if number == 1 else 'them'} again"
+    )
