@@ -6,6 +6,7 @@ damaged sources are written again from their artefacts, without converting or em
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -17,9 +18,10 @@ from stackroom.outcome import Failed
 from stackroom.stages import bm25_corpus, vector_collection
 from stackroom.stages.bench import Bench, FileWork
 from stackroom.stages.corpus import build_keyword_index
-from stackroom.stages.keyword_drift import altered_tokens, index_problem
 from stackroom.stages.rows import rows_with_vectors
 from stackroom.stages.serving import serving_elsewhere, settle_collections
+from stackroom.stages.token_drift import altered_tokens
+from stackroom.stores.bm25.drift import index_problem
 from stackroom.words import are, count
 
 VECTOR_TOLERANCE = 1e-3
@@ -168,9 +170,9 @@ def _index_agrees(bench: Bench, done: Mapping[str, SourceState]) -> Iterator[Pro
     """The keyword index is, byte for byte, what the token artefacts make."""
     if not done:
         return
-    stored = sorted(state.source_id for state in bench.ledger.sources(bench.name))
-    made = [source for source in stored if bench.artefacts.path(bm25_corpus.STAGE, source, "pkl").exists()]
-    found = index_problem(bench, made)
+    paths = (bench.artefacts.path(bm25_corpus.STAGE, source, "pkl") for source in bench.ledger.source_ids(bench.name))
+    index = bench.settings.state.bm25_index(bench.name)
+    found = index_problem(index, filter(Path.exists, paths), bench.settings.corpus.bm25)
     if found is not None:
         yield Problem("index", found[0], found[1])
 

@@ -165,6 +165,10 @@ class RecordBench(BaseBench[RecordBenchSettings]):
         """Return the file of tokens of a file's records of one document type."""
         return self.artefacts.path(f"bm25-{label}", source_id, "pkl")
 
+    def corpus_files(self, label: str) -> list[Path]:
+        """Return the files of tokens of all files' records of one document type."""
+        return sorted((self.artefacts.root / f"bm25-{label}").glob("*.pkl"))
+
     def spec(self, doc_type: str) -> CollectionSpec:
         """Return the collection of a document type for the current model."""
         name = record_collection_name(doc_type, self.settings.records.collection_prefix, self.model.key)
@@ -193,6 +197,20 @@ class RecordBench(BaseBench[RecordBenchSettings]):
             self._stack.callback(store.close)
             self._stores[known.collection] = store
         return self._stores[known.collection]
+
+    def renew_store(self, known: KnownCollection) -> None:
+        """Drop a collection with what is noted of it; it is made again when it is next written.
+
+        Raises:
+            StoreError: it cannot be reached.
+        """
+        store = self.store(known)
+        store.drop()
+        store.close()
+        del self._stores[known.collection]
+        for source in self.manifest.sources(known.store, known.collection):
+            self.registry.set_stored(known.store, known.collection, source, {})
+        self.manifest.delete_collection(known.store, known.collection)
 
 
 def registry_path(state: StateFolder) -> Path:

@@ -11,7 +11,7 @@ import numpy as np
 
 from stackroom.artefacts import StoredRow
 from stackroom.doctor import VECTOR_TOLERANCE, Kind, Problem
-from stackroom.errors import ArtefactError, StackroomError
+from stackroom.errors import ArtefactError, StackroomError, StoreError, StoreUnavailableError
 from stackroom.outcome import Failed
 from stackroom.records import collections
 from stackroom.records.bench import RecordBench, RecordWork
@@ -21,7 +21,7 @@ from stackroom.records.prepare import PreparedRecord, read_rows
 from stackroom.records.record_file import STAGE as FILE_STAGE
 from stackroom.records.record_file import read_report
 from stackroom.records.registry import KnownCollection
-from stackroom.stores.bm25.index import open_index
+from stackroom.stores.bm25.drift import index_problem
 from stackroom.words import are, count
 
 SAMPLED_VECTORS = 50
@@ -81,6 +81,14 @@ def repair_records(bench: RecordBench, problems: list[Problem]) -> list[Problem]
         failed = _write_again(bench, source) if source in known else _remove(bench, source)
         if failed is not None:
             left.append(Problem("repair", "unreadable", f"{source}: {failed}", source))
+    for collection in _current(bench) if any(problem.kind == "unsearchable" for problem in problems) else ():
+        if bench.store(collection).verify():  # written again, and still not found: the vector index itself is damaged
+            bench.renew_store(collection)
+            left = [
+                Problem("repair", "unreadable", f"{state.source_id}: {failed}", state.source_id)
+                for state in bench.ledger.sources(bench.name)
+                if state.state == "searchable" and (failed := _write_again(bench, state.source_id)) is not None
+            ]
     if problems:
         build_indexes(bench, anew=any(problem.check == "index" for problem in problems))
     return left
@@ -113,13 +121,19 @@ def _current(bench: RecordBench) -> list[KnownCollection]:
 
 def _examine(bench: RecordBench, known: KnownCollection, wanted: _Rows) -> Iterator[Problem]:
     store = bench.store(known, create=True)
-    stored = {row.chunk_id: row for row in store.scan()}
-    yield from _compare(known, wanted, stored)
-    yield from _vectors(bench, known, wanted, stored)
+    try:
+        stored = {row.chunk_id: row for row in store.scan()}
+    except StoreUnavailableError:
+        raise
+    except StoreError as error:
+        yield Problem("rows", "unreadable", f"{known.label}: the collection cannot be read: {error}")
+    else:
+        yield from _compare(known, wanted, stored)
+        yield from _vectors(bench, known, wanted, stored)
     yield from _notes(bench, known, wanted)
     if wanted:
         yield from (Problem("query", "unsearchable", f"{known.label}: {message}") for message in store.verify())
-        yield from _index(bench, known, len(wanted))
+        yield from _index(bench, known)
 
 
 def _compare(known: KnownCollection, wanted: _Rows, stored: Mapping[str, StoredRow]) -> Iterator[Problem]:
@@ -170,17 +184,11 @@ def _notes(bench: RecordBench, known: KnownCollection, wanted: _Rows) -> Iterato
             yield Problem("notes", "stale", message, source)
 
 
-def _index(bench: RecordBench, known: KnownCollection, expected: int) -> Iterator[Problem]:
-    """The keyword index of the type opens and has a row for every record."""
-    try:
-        rows = open_index(bench.index_folder(known.label)).rows
-    except (ArtefactError, OSError) as error:
-        yield Problem("index", "unreadable", f"{known.label}: {error}")
-        return
-    if rows != expected:
-        message = f"the keyword index of {known.label} has {count(rows, 'row')}, the files "
-        message += f"have {count(expected, 'record')}"
-        yield Problem("index", "stale", message)
+def _index(bench: RecordBench, known: KnownCollection) -> Iterator[Problem]:
+    """The keyword index of the type is, byte for byte, what the tokens of all files make."""
+    found = index_problem(bench.index_folder(known.label), bench.corpus_files(known.label), bench.settings.records.bm25)
+    if found is not None:
+        yield Problem("index", found[0], f"{known.label}: {found[1]}")
 
 
 def _write_again(bench: RecordBench, source: str) -> str | None:

@@ -130,8 +130,9 @@ def build_indexes(bench: RecordBench, *, anew: bool = False) -> Produced | Uncha
     built = False
     for known in bench.registry.collections(bench.record_set, bench.store_uri):
         if known.model == bench.model.key:
-            paths = sorted((bench.artefacts.root / f"bm25-{known.label}").glob("*.pkl"))
-            made = build_index(paths, bench.index_folder(known.label), bench.settings.records.bm25, anew=anew)
+            made = build_index(
+                bench.corpus_files(known.label), bench.index_folder(known.label), bench.settings.records.bm25, anew=anew
+            )
             report[known.label] = {"records": made.rows, "terms": made.terms, "fingerprint": made.fingerprint}
             built = built or made.built
             differing += _counts_differ(bench, known, made.rows)

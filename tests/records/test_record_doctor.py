@@ -12,6 +12,7 @@ from stackroom.outcome import Produced
 from stackroom.records.doctor import examine_records, overview, repair_records
 from stackroom.records.ingest import build_indexes
 from stackroom.records.naming import record_chunk_id
+from stackroom.stores.bm25.versions import current_version
 from tests.records.generator import records
 
 
@@ -88,6 +89,40 @@ def test_a_keyword_index_or_note_that_is_gone_is_found_and_made_again(ingested):
         assert kinds(problems) == [("notes", "stale", "b.jsonl"), ("index", "unreadable", None)]
         assert repair_records(bench, problems) == []
         assert examine_records(bench) == []
+
+
+def test_a_keyword_index_with_a_damaged_file_is_found_and_made_again(ingested):
+    with ingested.bench() as bench:
+        version = current_version(bench.index_folder("CR"))
+        good = {path.name: path.read_bytes() for path in version.iterdir()}
+        damaged = bytearray(good["rows.arrow"])
+        damaged[damaged.index(b"Unit 0")] ^= 0x10
+        (version / "rows.arrow").write_bytes(damaged)
+        problems = examine_records(bench)
+        assert kinds(problems) == [("index", "altered", None)]
+        assert "CR: the keyword index has been altered or damaged: rows.arrow" in problems[0].message
+        assert repair_records(bench, problems) == []
+        assert {path.name: path.read_bytes() for path in version.iterdir()} == good
+        assert examine_records(bench) == []
+
+
+@pytest.mark.slow
+def test_a_vector_index_that_lost_its_files_is_made_anew(plant):
+    plant.settings(vector_store=f"chroma:{plant.root}/store")
+    plant.write("many.jsonl", [{**row, "doc_type": "CR"} for row in records(1300)])
+    plant.write("few.jsonl", [{**row, "record_id": f"w-{row['record_id']}", "doc_type": "WO"} for row in records(3)])
+    plant.ingest()
+    for path in (plant.root / "store").glob("*/*.bin"):
+        path.write_bytes(b"")
+    with plant.bench() as bench:
+        problems = examine_records(bench)
+        assert ("query", "unsearchable", None) in kinds(problems)
+        assert repair_records(bench, problems) == []
+        assert examine_records(bench) == []
+        assert {known.label: bench.store(known).count() for known, _ in map(collection, [bench] * 2, ["CR", "WO"])} == {
+            "CR": 1300,
+            "WO": 3,
+        }
 
 
 def test_a_record_that_two_files_hold_is_expected_in_the_later_one_only(ingested):
