@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
+from stackroom.biblio.byline import bylines
 from stackroom.biblio.candidates import Candidate
 from stackroom.biblio.folding import squash
 from stackroom.biblio.junk import is_junk_author
@@ -39,7 +40,14 @@ def author_candidates(view: DocumentView, title: TitleBlock | None) -> list[Cand
     printed = list(_printed(view, title))
     given = list(_given(view))
     complete = [_completed(candidate, printed) for candidate in given]
-    return [*complete, *(_supported(candidate, given) for candidate in printed)]
+    return [*complete, *(_supported(candidate, given) for candidate in printed), *_signed(view)]
+
+
+def _signed(view: DocumentView) -> Iterator[Candidate]:
+    """Yield the authors that a byline names."""
+    for line in bylines(view):
+        if line.names:
+            yield Candidate(list(line.names), "docling", {"key": "first", "item": line.item}, 0.8, "byline")
 
 
 def _given(view: DocumentView) -> Iterator[Candidate]:

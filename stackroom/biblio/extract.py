@@ -22,7 +22,7 @@ from stackroom.biblio.view import DocumentView, document_view
 from stackroom.biblio.year import year_candidates
 from stackroom.config import MetadataSettings
 
-EXTRACTOR_VERSION = 1
+EXTRACTOR_VERSION = 2
 """Raised whenever the entry made from the same signals changes."""
 
 ENTRY_FIELDS = ("title", "authors", "keywords", "year", "journal", "doi", "arxiv", "url")

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from stackroom.biblio.byline import bylines
 from stackroom.biblio.candidates import Candidate
 from stackroom.biblio.evidence import Evidence
 from stackroom.biblio.journal_text import mentions
@@ -84,6 +85,9 @@ def year_candidates(view: DocumentView, citations: list[SelfCitation]) -> list[C
         found = _CITED.search(citation.text)
         if found:
             _add(evidence, found.group(1), 0.8, "layout", citation.lines[0].where, "self-citation")
+    for byline in bylines(view):
+        if byline.year is not None:
+            _add(evidence, str(byline.year), 0.8, "docling", {"key": "first", "item": byline.item}, "byline")
     _add_metadata(view, evidence)
     factor = 0.4 if is_unpublished(view) else 1.0
     candidates = _first_appearance(evidence.candidates())
