@@ -150,7 +150,7 @@ def _started(bench: Bench) -> int:
     """
     with ThreadPoolExecutor(1, thread_name_prefix="converter") as aside:
         converter = aside.submit(lambda: bench.converter)
-        with contextlib.suppress(StackroomError, OSError):  # the stage that needs it says so, file by file
+        with contextlib.suppress(Exception):  # whatever it is, the stage that needs the store says so, file by file
             load_table_libraries()
             _ = bench.store
         return converter.result().workers + 1
