@@ -177,12 +177,12 @@ class DocumentWorker:
 
         if self._pdf is None:
             raise ConversionError(f"{task.source_id} needs models, and the worker was not prepared")
-        classification: PdfClassification | Failed | None = task.classification
-        if task.media is Media.PDF and classification is None:
-            classification = self.classify(task)
+        is_image = task.media is Media.IMAGE
+        # Pictures have no pages to classify: what was said of one is that it needs OCR.
+        classification = None if is_image else task.classification or self.classify(task)
         if isinstance(classification, Failed):
             return classification
-        file = PdfFile(task.path, name, is_image=classification is None, password=task.password)
+        file = PdfFile(task.path, name, is_image=is_image, password=task.password)
         window = self._options.conversion.page_window
         return convert_paged_file(self._pdf, file, classification, report, window, task.cautious)
 

@@ -2,12 +2,13 @@
 
 What is made of all files of a corpus needs a little of each: opening ten thousand files takes seconds, asking for their
 size, time stamp and inode takes a twentieth of one. Artefacts are replaced by renaming, so a changed one has another
-inode.
+inode. Every row has a checksum: one that was damaged is worked out again.
 """
 
 import json
 import os
 import sqlite3
+import zlib
 from collections.abc import Callable, Iterable
 from contextlib import closing
 from pathlib import Path
@@ -18,9 +19,9 @@ from stackroom.stores.sqlite_file import connect, transaction
 
 _WAIT_SECONDS = 60.0
 _TABLE = """
-CREATE TABLE IF NOT EXISTS remembered (
+CREATE TABLE IF NOT EXISTS memo (
     kind TEXT NOT NULL, file TEXT NOT NULL, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, inode INTEGER NOT NULL,
-    value TEXT NOT NULL, PRIMARY KEY (kind, file)
+    value TEXT NOT NULL, crc INTEGER NOT NULL, PRIMARY KEY (kind, file)
 ) WITHOUT ROWID
 """
 
@@ -73,33 +74,37 @@ class FileMemo:
                     values[file] = unchanged[file]
                 elif (value := work_out(Path(file))) is not None:
                     values[file] = value
-                    fresh.append((kind, _name(file), *stamp, json.dumps(value, ensure_ascii=False)))
+                    row = (kind, _name(file), *stamp, json.dumps(value))
+                    fresh.append((*row, _crc(row)))
             gone = [(kind, name) for name in stored.keys() - set(map(_name, values))]
             if fresh or gone:
                 with transaction(connection, self._path, write=True):
-                    connection.executemany("INSERT OR REPLACE INTO remembered VALUES (?, ?, ?, ?, ?, ?)", fresh)
-                    connection.executemany("DELETE FROM remembered WHERE kind = ? AND file = ?", gone)
+                    connection.executemany("INSERT OR REPLACE INTO memo VALUES (?, ?, ?, ?, ?, ?, ?)", fresh)
+                    connection.executemany("DELETE FROM memo WHERE kind = ? AND file = ?", gone)
         return values
 
 
 def _read(connection: sqlite3.Connection, path: Path, kind: str) -> dict[str, tuple[Stamp, str]]:
-    query = "SELECT file, size, mtime_ns, inode, value FROM remembered WHERE kind = ?"
+    """Return stamp and value of every file of a kind; rows that are not as they were written do not count."""
+    query = "SELECT file, size, mtime_ns, inode, value, crc FROM memo WHERE kind = ?"
+    connection.text_factory = lambda data: data.decode("utf-8", "replace")
     with transaction(connection, path, write=False):
         rows = connection.execute(query, (kind,)).fetchall()
-    return {file: ((size, mtime_ns, inode), value) for file, size, mtime_ns, inode, value in rows}
+    return {row[0]: (row[1:4], row[4]) for row in rows if _crc((kind, *row[:5])) == row[5]}
+
+
+def _crc(row: tuple[Any, ...]) -> int:
+    return zlib.crc32("\0".join(map(str, row)).encode("utf-8", "replace"))
 
 
 def _unchanged(stored: dict[str, tuple[Stamp, str]], stamps: dict[str, Stamp]) -> dict[str, Any]:
-    """Return what is remembered of the files that have not changed; nothing if it cannot be read."""
+    """Return what is remembered of the files that have not changed."""
     nothing: tuple[Stamp | None, str] = (None, "")
     texts = {
         file: text for file, stamp in stamps.items() for at, text in [stored.get(_name(file), nothing)] if at == stamp
     }
-    try:
-        values = json.loads(f"[{','.join(texts.values())}]")  # one text is read in half the time of ten thousand
-        return dict(zip(texts, values, strict=True))
-    except ValueError:
-        return {}
+    values = json.loads(f"[{','.join(texts.values())}]")  # one text is read in half the time of ten thousand
+    return dict(zip(texts, values, strict=True))
 
 
 def _name(file: str) -> str:

@@ -102,10 +102,13 @@ def test_a_turned_scan_is_read_and_boxed_as_shown(converter, tmp_path, turns, co
     assert (right - left < bottom - top) == bool(turns % 2)
 
 
-def test_an_image_file_is_read(converter, tmp_path, convert, scanned_page):
+@pytest.mark.parametrize("classified", [False, True])
+def test_an_image_file_is_read_classified_before_or_not(
+    converter, tmp_path, convert, scanned_page, request_for, classified
+):
     path = tmp_path / "pier.png"
-    scanned_page(SCANNED, quarter_turns=1).save(path)
-    conversion = convert(converter, path)
+    scanned_page(f"{SCANNED} {classified}", quarter_turns=1).save(path)
+    conversion = convert(converter, path, classification=converter.classify(request_for(path)) if classified else None)
     assert "harbour" in words(text_of(conversion))
     assert (conversion.report.media, conversion.report.pages, conversion.report.ocr_pages) == ("image", 1, (1,))
 

@@ -103,11 +103,23 @@ def test_a_memo_that_cannot_be_written_is_an_error_that_names_it(tmp_path, files
         FileMemo(tmp_path / "memo.sqlite").values("text/1", files, Reader())
 
 
-def test_values_that_cannot_be_read_are_worked_out_again(tmp_path, files):
+@pytest.mark.parametrize(
+    "change",
+    ["value = '{'", "value = x'ff'", "value = CAST(x'22ff22' AS TEXT)", 'value = \'{"text": "won"}\'', "crc = 0"],
+)
+def test_rows_that_were_altered_are_worked_out_again(tmp_path, files, change):
     memo, reader = FileMemo(tmp_path / "memo.sqlite"), Reader()
     memo.values("text/1", files, reader)
     with contextlib.closing(sqlite3.connect(tmp_path / "memo.sqlite")) as connection, connection:
-        connection.execute("UPDATE remembered SET value = '{' WHERE file = 'one'")
-    assert memo.values("text/1", files, reader)[files[1]] == {"text": "one"}
-    assert memo.values("text/1", files, reader)[files[0]] == {"text": "two"}
-    assert len(reader.read) == 6
+        connection.execute(f"UPDATE memo SET {change} WHERE file = 'one'")
+    for _ in range(2):
+        assert memo.values("text/1", files, reader) == {file: {"text": Path(file).name} for file in files}
+    assert reader.read[3:] == ["one"]
+
+
+def test_any_text_is_remembered(tmp_path, files):
+    memo = FileMemo(tmp_path / "memo.sqlite")
+    wanted = dict.fromkeys(files, "lone �, nul \x00, ünï")
+    assert memo.values("odd/1", files, wanted.get) == {}
+    assert memo.values("odd/1", files, lambda path: wanted[str(path)]) == wanted
+    assert memo.values("odd/1", files, Reader()) == wanted

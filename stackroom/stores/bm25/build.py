@@ -20,7 +20,7 @@ from stackroom.stores.bm25.columns import ColumnWriter
 from stackroom.stores.bm25.corpus import CorpusHeader, SourceCorpus, read_header
 from stackroom.stores.bm25.postings import PostingsWriter
 from stackroom.stores.bm25.rows import RowWriter
-from stackroom.stores.bm25.versions import INDEX_SCHEMA, current_version, make_version, read_meta
+from stackroom.stores.bm25.versions import INDEX_SCHEMA, current_version, is_intact, make_version, read_meta
 from stackroom.stores.file_memo import FileMemo
 
 INDEX_VERSION = 2
@@ -155,8 +155,9 @@ def _former(version: Path, settings: Bm25Settings) -> FormerVersion | None:
         meta = read_meta(version)
         if meta["analyser"] != open_analyser(settings).identity or meta["heading_weight"] != settings.heading_weight:
             return None
-        former = FormerVersion(version)
-        return former if former.is_usable() else None
+        # Mapped files are read later, and damage in them may even end the process; so all of them are checked first.
+        former = FormerVersion(version) if is_intact(version) else None
+        return former if former is not None and former.is_usable() else None
     except (ArtefactError, KeyError, OSError, EOFError, ValueError):  # of another release, or damaged
         return None
 

@@ -4,6 +4,7 @@ A version is a subfolder that never changes once it is there. A new one is made 
 then named in the pointer file, so that a crash leaves the old version in use and a reader keeps what it has opened.
 """
 
+import hashlib
 import json
 import os
 import shutil
@@ -50,6 +51,19 @@ def read_meta(version: Path) -> dict[str, Any]:
     return meta
 
 
+def is_intact(version: Path) -> bool:
+    """Return whether every file of a version is as it was written.
+
+    Raises:
+        ArtefactError: the version is missing, damaged, or of another schema.
+    """
+    digests = read_meta(version).get("digests")
+    try:
+        return isinstance(digests, dict) and digests == _digests(version)
+    except OSError:
+        return False
+
+
 def make_version(folder: Path, digest: str, fill: Callable[[Path], Mapping[str, Any]], *, anew: bool = False) -> Path:
     """Make a version and put it in use; one writer at a time.
 
@@ -81,7 +95,7 @@ def _make(folder: Path, version: Path, fill: Callable[[Path], Mapping[str, Any]]
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir(parents=True)
     try:
-        meta = fill(temporary)
+        meta = {**fill(temporary), "digests": _digests(temporary)}
         (temporary / _META).write_text(json.dumps(meta, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
         sync_file(temporary / _META)
         sync_file(temporary)
@@ -91,6 +105,16 @@ def _make(folder: Path, version: Path, fill: Callable[[Path], Mapping[str, Any]]
         shutil.rmtree(temporary, ignore_errors=True)
         raise
     sync_file(folder)
+
+
+def _digests(version: Path) -> dict[str, str]:
+    """Return a hash of every file of a version but its description."""
+    digests = {}
+    for path in sorted(version.iterdir()):
+        if path.name != _META:
+            with path.open("rb") as handle:
+                digests[path.name] = hashlib.file_digest(handle, "blake2b").hexdigest()[:32]
+    return digests
 
 
 def _tidy(folder: Path, keep: set[Path | None]) -> None:

@@ -77,15 +77,26 @@ def test_other_weights_give_what_they_give_from_nothing(write, tmp_path, other):
     assert files_of(carried.folder) == files_of(build_index(paths, tmp_path / "fresh", other).folder)
 
 
-@pytest.mark.parametrize("name", ["sources.arrow", "rows.arrow", "lengths.npy", "counts.npy", "field_codes.arrow"])
-def test_a_damaged_index_is_not_built_upon(write, tmp_path, name):
-    paths = [write("a", ["heron"]), write("b", ["otter"])]
+@pytest.mark.parametrize("damage", ["flipped", "cut", "emptied", "deleted"])
+def test_a_damaged_index_is_not_built_upon(write, tmp_path, damage):
+    """Mapped files are read where they are needed, and some damage would end the process there."""
+    paths = [write("a", [("heron lake", {"year": 2001})]), write("b", ["otter"])]
     build_index(paths, tmp_path / "index", Bm25Settings())
-    version = current_version(tmp_path / "index")
-    (version / name).write_bytes(b"")
-    paths[1] = write("b", ["swift"])
-    built = build_index(paths, tmp_path / "index", Bm25Settings())
-    assert files_of(built.folder) == files_of(build_index(paths, tmp_path / "fresh", Bm25Settings()).folder)
+    names = sorted(files_of(current_version(tmp_path / "index")))
+    assert len(names) >= 10
+    for number, name in enumerate(names):
+        path = current_version(tmp_path / "index") / name
+        content = bytearray(path.read_bytes())
+        content[len(content) // 2] ^= 0x10
+        left = {"flipped": bytes(content), "cut": bytes(content[: len(content) // 2]), "emptied": b""}
+        if damage == "deleted":
+            path.unlink()
+        else:
+            path.write_bytes(left[damage])
+        paths[1] = write("b", [f"swift number {number}"])
+        built = build_index(paths, tmp_path / "index", Bm25Settings())
+        fresh = build_index(paths, tmp_path / "fresh" / name, Bm25Settings())
+        assert files_of(built.folder) == files_of(fresh.folder), name
 
 
 def test_an_index_that_is_too_large_to_sort_is_built_from_the_corpus_files(write, tmp_path, monkeypatch):
