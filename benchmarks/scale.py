@@ -223,7 +223,7 @@ def ticks(files):
 def change(files):
     """Change a file and bring everything into step."""
     path = sorted(Path(os.environ["STACKROOM_CONFIG"]).with_name("docs").rglob("*.md"))[files // 2]
-    path.write_text("# Changed\n\nThis note is about cormorants now.\n")
+    path.write_text(f"# Changed\n\nThis note is about cormorants at {time.time_ns()}.\n")
     return follow()
 
 
