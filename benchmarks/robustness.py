@@ -17,7 +17,7 @@ import threading
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import psutil
@@ -91,7 +91,10 @@ def run(files, options):
         def convert(path):
             started = time.perf_counter()
             digest = hashlib.sha256(path.read_bytes()).hexdigest()
-            outcome = converter.convert(ConversionRequest(path, path.name, digest))
+            request = ConversionRequest(path, path.name, digest)
+            outcome = classified = converter.classify(request)
+            if not isinstance(classified, Failed):  # as the stages do it: one after the other
+                outcome = converter.convert(replace(request, classification=classified))
             return Row(path, outcome, time.perf_counter() - started)
 
         with ThreadPoolExecutor(converter.workers) as executor:

@@ -299,7 +299,7 @@ def everything(folder, files):
     )
     yield from look(folder, files)
     changed = in_fresh_process("change", folder, files)
-    yield Figure("`stackroom ingest` with one changed file", changed["wall"], 7, "s", changed["used"])
+    yield Figure("`stackroom ingest` with one changed file", changed["wall"], 10, "s", changed["used"])
     seen = in_fresh_process("watched", folder, files)["changes"]
     yield Figure("a changed file and the daemon, from look to end", sorted(one["seconds"] for one in seen)[1], 5, "s")
     gone = in_fresh_process("deletion", folder, files)
