@@ -96,7 +96,7 @@ def status(
         list[str] | None,
         typer.Option("--corpus", "-c", help="Corpus or record set to show; may be repeated (default: all of both)."),
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="List searchable files of large corpora, too.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="List every file, also of large and of new corpora.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> int:
     """Show for every file whether it can be searched, and if not, why and what to do."""
@@ -226,10 +226,17 @@ def print_status(lines: Sequence[SourceLine], screen: Console, *, every: bool, s
         )
         screen.print(f"  {program()} ingest --source /path/to/your/folder", soft_wrap=True)
         return
-    for corpus in sorted({line.corpus for line in lines}):
-        _print_corpus(corpus, [line for line in lines if line.corpus == corpus], screen, every=every)
-    if any(line.state == "pending" or not line.present for line in lines):
+    by_corpus: dict[str, list[SourceLine]] = {}
+    for line in lines:
+        by_corpus.setdefault(line.corpus, []).append(line)
+    begun = {corpus for corpus, of in by_corpus.items() if every or any(line.updated_at for line in of)}
+    for corpus in sorted(begun):
+        _print_corpus(corpus, by_corpus[corpus], screen, every=every)
+    if any(line.corpus in begun and (line.state == "pending" or not line.present) for line in lines):
         screen.print(f"\nRun `{program()} ingest` to bring the stores up to date.")
+    for corpus in sorted(by_corpus.keys() - begun):
+        files = count(len(by_corpus[corpus]), "file")
+        screen.print(f"[bold]{corpus}[/]: {files}, not ingested yet; run `{program()} ingest {corpus}`")
     for corpus, number in sorted(Counter(line.corpus for line in lines if line.outdated).items()):
         screen.print(f"\n{corpus}: {outdated_in_words(corpus, number)}", soft_wrap=True)
 

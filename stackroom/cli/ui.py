@@ -13,6 +13,9 @@ from stackroom.cli.output import console
 from stackroom.cli.project import Options, check_code_location, process_environment
 from stackroom.errors import ConfigError
 
+NOT_SHOWN = "ignore:Function `dev_command` is superseded"
+"""Dagster advises those who start it to use another program of its own; nobody who starts ours can do that."""
+
 
 def ui(
     context: typer.Context,
@@ -33,10 +36,10 @@ def ui(
     console().print(f"Dagster's web interface will be at http://{host}:{port} in some seconds; Ctrl-C ends it.")
     sys.stdout.flush()
     os.chdir(config.project_folder)
+    environment = process_environment(config)
+    environment["PYTHONWARNINGS"] = ",".join(filter(None, (environment.get("PYTHONWARNINGS"), NOT_SHOWN)))
     # This process becomes Dagster: signals reach it directly, and its exit code is the command's.
-    os.execve(  # noqa: S606 - no shell is wanted
-        dagster, [dagster, "dev", "--host", host, "--port", str(port)], process_environment(config)
-    )
+    os.execve(dagster, [dagster, "dev", "--host", host, "--port", str(port)], environment)  # noqa: S606 - no shell
 
 
 def _check_free(host: str, port: int) -> None:

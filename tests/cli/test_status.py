@@ -39,6 +39,9 @@ def test_files_of_a_fresh_project_are_pending_and_nothing_is_written(project, ca
     project.add_file("a.md")
     project.add_file("deep/a.md")
     assert main(["status"]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert printed == "papers: 2 files, not ingested yet; run `stackroom ingest papers`"
+    assert main(["status", "--all"]) == 0
     assert "2 files, 2 pending" in capsys.readouterr().out
     assert [(line["source_id"], line["state"]) for line in status_json(capsys)] == [
         ("a.md", "pending"),
@@ -111,7 +114,7 @@ def test_a_strange_name_is_exact_in_json_and_safe_on_the_terminal(project, capsy
     project.add_file(name)
     (line,) = status_json(capsys)
     assert (line["source_id"], line["name"]) == (name, "a\\nb [bold] %41 ü.md")
-    main(["status"])
+    main(["status", "--all"])
     assert "a\\nb [bold] %41 ü.md" in capsys.readouterr().out
 
 
@@ -139,7 +142,7 @@ def test_a_missing_folder_is_named_and_the_other_corpora_are_shown(project, caps
     assert main(["status"]) == 2
     printed = capsys.readouterr()
     assert f"gone: {project.folder / 'disk'} is not an existing folder" in " ".join(printed.err.split())
-    assert "papers: 1 file, 1 pending" in printed.out
+    assert "papers: 1 file, not ingested yet" in printed.out
 
 
 def test_a_missing_folder_gives_two_with_the_remedy_in_text_and_json(project, capsys):

@@ -90,6 +90,7 @@ def test_the_ui_starts_on_loopback_with_the_projects_instance_and_ends_with_ctrl
         log.close()
     _, left = psutil.wait_procs(family, timeout=60)  # code servers end when they miss their master's heartbeat
     assert left == []
+    assert "superseded" not in (tmp_path / "ui.log").read_text()
     assert (tmp_path / ".stackroom" / "history").is_dir()
     assert not (tmp_path / "history").exists()
     assert not (tmp_path / "storage").exists()
