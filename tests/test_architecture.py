@@ -27,7 +27,7 @@ FLOORS = (
     {
         "text", "ligatures", "atomic", "errors", "outcome", "identity", "fingerprint", "config", "artefacts", "state",
         "words", "space", "shared_sqlite",
-        "formats", "folder_walk", "path_patterns", "remembered", "settings",
+        "formats", "folder_walk", "front_matter", "text_encoding", "path_patterns", "remembered", "settings",
     },
     {
         "sources", "media", "precheck", "organise", "conversion", "chunking", "biblio", "metadata_map", "map_lint",

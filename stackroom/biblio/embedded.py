@@ -6,21 +6,26 @@ of texts, only those present.
 
 import re
 import zipfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from html.parser import HTMLParser
+from itertools import islice
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element, ParseError
 
 import defusedxml.ElementTree as SafeTree
-import yaml
 from defusedxml import DefusedXmlException
+
+from stackroom.front_matter import split_front_matter
+from stackroom.text_encoding import decode
 
 Fields = dict[str, list[str]]
 
 MAX_BYTES = 4_000_000
 """Of a file or archive member read for its metadata; a larger one is read no further."""
 _MAX_VALUE = 4000
+"""Characters of a value."""
+_MAX_VALUES = 200
 
 _DUBLIN_CORE = {
     "title": "title",
@@ -56,7 +61,6 @@ _META_TAGS = {
     "keywords": "keywords",
     "citation_abstract": "abstract",
 }
-_FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)\r?\n(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL)
 _FRONT_MATTER_KEYS = {
     "title": "title",
     "author": "authors",
@@ -94,7 +98,6 @@ def embedded_metadata(path: Path, media: str) -> tuple[Fields, list[str]]:
         ParseError,
         DefusedXmlException,
         zipfile.BadZipFile,
-        yaml.YAMLError,
     ) as error:
         return {}, [f"the embedded metadata cannot be read: {type(error).__name__}: {error}"]
 
@@ -111,7 +114,7 @@ def _cleaned(fields: Fields) -> Fields:
     cleaned: Fields = {}
     for key, values in fields.items():
         texts = [" ".join(value.split())[:_MAX_VALUE] for value in values]
-        kept = list(dict.fromkeys(text for text in texts if text))[:200]
+        kept = list(dict.fromkeys(text for text in texts if text))[:_MAX_VALUES]
         if kept:
             cleaned[key] = kept
     return cleaned
@@ -207,24 +210,24 @@ def _html_encoding(data: bytes) -> str:
 
 def _markdown(path: Path) -> Fields:
     with path.open("rb") as handle:
-        text = handle.read(MAX_BYTES).decode("utf-8", "replace")
-    match = _FRONT_MATTER.match(text)
-    values = yaml.safe_load(match.group(1)) if match else None
+        values = split_front_matter(decode(handle.read(MAX_BYTES), whole=False)).values
     fields: Fields = {}
-    for name, value in values.items() if isinstance(values, dict) else ():
-        key = _FRONT_MATTER_KEYS.get(str(name).lower())
+    for name, value in values.items():
+        key = _FRONT_MATTER_KEYS.get(name)
         if key:
-            _add(fields, key, _flat(value))
+            _add(fields, key, islice(_flat(value), _MAX_VALUES))
     return fields
 
 
-def _flat(value: Any) -> list[str]:
-    """Return the texts of a front-matter value: a scalar, a list, or a list of mappings with a ``name``."""
-    if isinstance(value, dict):
-        return [str(value["name"])] if value.get("name") else []
-    if isinstance(value, list):
-        return [text for item in value for text in _flat(item)]
-    return [] if value is None else [str(value)]
+def _flat(value: Any) -> Iterator[str]:
+    """Yield the texts of a front-matter value: a scalar, a mapping with a ``name``, or a list of such.
+
+    Lists in lists are left out: YAML's aliases make a few lines into billions of them.
+    """
+    for item in value if isinstance(value, list) else [value]:
+        text = item.get("name") if isinstance(item, dict) else item
+        if text is not None and not isinstance(text, list | dict):
+            yield str(text)
 
 
 def _jats(path: Path) -> Fields:

@@ -15,7 +15,7 @@ from stackroom.errors import ConfigError
 if TYPE_CHECKING:
     from stackroom.conversion import ConversionOptions
 
-CONVERTER_VERSION = 2
+CONVERTER_VERSION = 3
 """Raised whenever some file is converted differently."""
 
 HERON = "docling-project/docling-layout-heron"

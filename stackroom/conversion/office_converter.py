@@ -5,8 +5,8 @@ refers to (``\input{/etc/passwd}``, ``<img src="../secret.png">``), and no suffi
 not fetched; docling's options for it stay off.
 """
 
-import importlib
 import re
+from importlib import import_module
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from docling_core.types.doc import DocItemLabel, DoclingDocument
 
 from stackroom.formats import Media, docling_format, usual_suffix
 from stackroom.outcome import Failed, ReasonCode
+from stackroom.text_encoding import decode
 
 READERS = {
     Media.DOCX: "msword_backend:MsWordDocumentBackend",
@@ -31,7 +32,7 @@ READERS = {
     Media.ODP: "opendocument_backend:OdpDocumentBackend",
     Media.HTML: "html_backend:HTMLDocumentBackend",
     Media.MHTML: "html_backend:HTMLDocumentBackend",
-    Media.MARKDOWN: "md_backend:MarkdownDocumentBackend",
+    Media.MARKDOWN: "stackroom.conversion.markdown_backend:MarkdownBackend",
     Media.ASCIIDOC: "asciidoc_backend:AsciiDocBackend",
     Media.LATEX: "latex_backend:LatexDocumentBackend",
     Media.CSV: "csv_backend:CsvDocumentBackend",
@@ -51,7 +52,7 @@ READERS = {
     Media.EBCDIC: "ebcdic_backend:EbcdicDocumentBackend",
     Media.AFP: "afp_backend:AfpDocumentBackend",
 }
-"""Media to docling's reader, as module below ``docling.backend`` and class."""
+"""Media to its reader, as module (below ``docling.backend`` or our own, in full) and class."""
 
 _PARAGRAPHS = re.compile(r"\n[ \t]*\n+")
 _UNDERLINE = re.compile(r"[=\-~^\"'`#*+]{3,}")
@@ -76,13 +77,12 @@ def convert_office(path: Path, media: Media, name: str) -> DoclingDocument | Fai
 
 
 def _read(path: Path, media: Media, name: str) -> DoclingDocument | Failed:
-    module, _, reader = READERS[media].partition(":")
     try:
         data = path.read_bytes()
         opened = InputDocument(
             path_or_stream=BytesIO(with_known_doctype(data) if media is Media.XML_JATS else data),
             format=InputFormat(docling_format(media)),
-            backend=getattr(importlib.import_module(f"docling.backend.{module}"), reader),
+            backend=_reader(media),
             filename=f"document.{usual_suffix(media) or 'xml'}",
         )
         if not opened.valid:
@@ -98,6 +98,14 @@ def _read(path: Path, media: Media, name: str) -> DoclingDocument | Failed:
         return _refused(path, media, str(error), error)
     document.name = name
     return document
+
+
+def _reader(media: Media) -> type[Any]:
+    module, _, name = READERS[media].partition(":")
+    found: type[Any] = getattr(
+        import_module(module if module.startswith("stackroom.") else f"docling.backend.{module}"), name
+    )
+    return found
 
 
 def _refused(path: Path, media: Media, said: str, error: Exception | None) -> Failed:
@@ -144,14 +152,3 @@ def text_document(text: str, name: str) -> DoclingDocument:
 def _is_underline(line: str, title: str) -> bool:
     line = line.strip()
     return bool(_UNDERLINE.fullmatch(line)) and len(set(line)) == 1 and len(line) >= len(title.strip()) - 1
-
-
-def decode(data: bytes) -> str:
-    """Return the text of a file: byte-order mark, else UTF-8, else Windows-1252 (every byte means something there)."""
-    for mark, encoding in ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16")):
-        if data.startswith(mark):
-            return data.decode(encoding, "replace").lstrip("\ufeff")
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError:
-        return data.decode("cp1252", "replace")

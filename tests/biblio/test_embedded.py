@@ -70,6 +70,21 @@ def test_front_matter_of_markdown(tmp_path):
     }
 
 
+def test_aliases_of_yaml_are_not_multiplied(tmp_path):
+    path = tmp_path / "a.md"
+    levels = [f"l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 9)}]" for n in range(1, 12)]
+    path.write_text("\n".join(["---", "l0: &l0 [x]", *levels, "authors: *l11", "title: A", "---", ""]))
+    assert embedded_metadata(path, "markdown") == ({"title": ["A"]}, [])
+
+
+def test_front_matter_in_toml(tmp_path):
+    path = tmp_path / "a.md"
+    path.write_bytes('\ufeff+++\ntitle = "A"\ndate = 2004-05-01\nauthors = ["Ana Ruiz"]\n+++\n'.encode())
+    assert embedded_metadata(path, "markdown")[0] == {
+        "title": ["A"], "date": ["2004-05-01"], "authors": ["Ana Ruiz"],
+    }  # fmt: skip
+
+
 def test_a_horizontal_rule_is_no_front_matter(tmp_path):
     path = tmp_path / "a.md"
     path.write_text("# A\n\n---\ntitle: x\n---\n")

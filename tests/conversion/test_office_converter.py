@@ -3,25 +3,8 @@
 import pytest
 from docling_core.types.doc import DocItemLabel
 
-from stackroom.conversion.office_converter import READERS, decode, text_document
+from stackroom.conversion.office_converter import READERS, text_document
 from stackroom.formats import Media, docling_format
-
-
-@pytest.mark.parametrize(
-    ("data", "text"),
-    [
-        ("Lämpchen".encode(), "Lämpchen"),
-        ("\ufeffLämpchen".encode(), "Lämpchen"),
-        ("Lämpchen".encode("utf-16"), "Lämpchen"),
-        ("Lämpchen".encode("utf-16-be"), "L\x00ä"),
-        ("Lämpchen … 5 €".encode("cp1252"), "Lämpchen … 5 €"),
-        (b"", ""),
-    ],
-)
-def test_text_is_decoded_by_mark_then_utf8_then_windows(data, text):
-    if data.startswith(b"\x00L"):
-        data, text = b"\xfe\xff" + data, "Lämpchen"
-    assert decode(data) == text
 
 
 def test_underlined_lines_are_headings_and_blank_lines_part_paragraphs():
