@@ -1,4 +1,4 @@
-"""Where pictures of pages come from: PDFs drawn by PDFium, and image files. Sizes in points, drawing within a cap.
+"""Where pictures of pages come from: PDFs opened by PDFium, and image files. Sizes in points, drawing within a cap.
 
 No page is ever drawn larger than the cap, however large the page says it is: the cap is applied before memory is asked
 for. Neither class is thread-safe, like PDFium itself; docling's lock for PDFium is taken around every use of it.
@@ -82,6 +82,20 @@ class PdfPages:
             finally:
                 page.close()
         return picture
+
+    def text(self, index: int) -> str:
+        """Return the text layer of a page (from 0); empty if PDFium cannot load the page."""
+        with pypdfium2_lock:
+            try:
+                page = self._document[index]
+            except pdfium.PdfiumError:
+                return ""
+            layer = page.get_textpage()
+            try:
+                return str(layer.get_text_range())
+            finally:
+                layer.close()
+                page.close()
 
     def close(self) -> None:
         """See :class:`PageSource`."""

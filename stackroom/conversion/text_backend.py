@@ -15,7 +15,7 @@ from docling.datamodel.backend_options import PdfBackendOptions
 from docling.datamodel.document import InputDocument
 from docling.exceptions import DocumentLoadError
 from docling_core.types.doc import BoundingBox
-from docling_core.types.doc.page import TextCell
+from docling_core.types.doc.page import SegmentedPdfPage, TextCell
 from docling_parse.pdf_parser import (
     ContentConfig,
     ContentLevel,
@@ -30,6 +30,7 @@ from pypdfium2 import PdfiumError
 from typing_extensions import override
 
 from stackroom.conversion.pictures import PdfPages
+from stackroom.conversion.unmapped_glyphs import UNKNOWN, fill_lines, fill_words
 
 PAGES_AHEAD = 4
 """Decoded pages that wait for docling's pipeline."""
@@ -47,6 +48,23 @@ class TextPageBackend(ThreadedDoclingParsePageBackend):
         """
         super().__init__(result, rendered=pages is None)
         self._pages = pages
+        self._as_read: dict[int, str] = {}
+        """Lines with unknown characters, by place among the lines of the page, before these were filled in."""
+
+    @override
+    def get_segmented_page(self) -> SegmentedPdfPage | None:
+        """Return the lines of the page, with characters that only PDFium knows filled in."""
+        first = self._seg_page is None
+        page = super().get_segmented_page()
+        if not first or page is None or self._pages is None:
+            return page
+        lines = [cell.text for cell in page.textline_cells]
+        self._as_read = {place: line for place, line in enumerate(lines) if UNKNOWN in line}
+        if self._as_read:
+            filled = fill_lines(lines, self._pages.text(self.page_no - 1))
+            for place in self._as_read:
+                page.textline_cells[place].text = filled[place]
+        return page
 
     @override
     def get_page_image(self, scale: float = 1, cropbox: BoundingBox | None = None) -> Image.Image:
@@ -63,7 +81,22 @@ class TextPageBackend(ThreadedDoclingParsePageBackend):
         height = parsed.dimension.height
         for cell in parsed.word_cells:
             cell.to_top_left_origin(height)
-        return list(parsed.word_cells)
+        words = list(parsed.word_cells)
+        self._fill(words)
+        return words
+
+    def _fill(self, words: list[TextCell]) -> None:
+        """Fill into words what was filled into their lines."""
+        page = self.get_segmented_page()
+        if page is None:
+            return
+        for place, before in self._as_read.items():
+            line = page.textline_cells[place]
+            inside = sorted(
+                (word for word in words if _is_inside(word, line)), key=lambda word: word.rect.to_bounding_box().l
+            )
+            for word, text in zip(inside, fill_words([w.text for w in inside], before, line.text), strict=True):
+                word.text = text
 
 
 class TextDocumentBackend(ThreadedDoclingParseDocumentBackend):
@@ -117,6 +150,12 @@ class TextDocumentBackend(ThreadedDoclingParseDocumentBackend):
         if self._pages is not None:
             self._pages.close()
             self._pages = None
+
+
+def _is_inside(word: TextCell, line: TextCell) -> bool:
+    box, around = word.rect.to_bounding_box(), line.rect.to_bounding_box()
+    across, down = (box.l + box.r) / 2, (box.t + box.b) / 2
+    return around.l <= across <= around.r and around.t <= down <= around.b
 
 
 def _content(words: ContentLevel, shapes: bool = False) -> ContentConfig:
