@@ -60,7 +60,7 @@ class Spent:
 def run(folder: Path, *arguments: str) -> Spent:
     """Run a command of Stackroom in a process of its own, as a person would."""
     environment = {**os.environ, "STACKROOM_STATE": str(folder / "state"), "DAGSTER_HOME": str(folder)}
-    command = [sys.executable, "-m", "stackroom.cli", "--project", str(folder), *arguments]
+    command = [sys.executable, "-m", "stackroom", "--project", str(folder), *arguments]
     before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     done = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, check=False)
     seconds, after = time.monotonic() - started, resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -34,7 +34,7 @@ FLOORS = (
         "embedding", "stores", "postcheck",
     },
     {"ledger", "plan", "retrieval", "stages", "records", "articles", "doctor", "housekeeping"},
-    {"cli"},
+    {"cli", "__main__"},
 )  # fmt: skip
 OWN = {"assets", "resources", "sensors", "stackroom", "stackroom_history"}
 

@@ -40,7 +40,7 @@ class Copy:
         hidden = ("STACKROOM_", "DAGSTER_", "HF_")
         environment = {name: value for name, value in os.environ.items() if not name.startswith(hidden)}
         return subprocess.run(
-            [sys.executable, "-m", "stackroom.cli", *arguments],
+            [sys.executable, "-m", "stackroom", *arguments],
             cwd=self.folder,
             env=environment,
             capture_output=True,

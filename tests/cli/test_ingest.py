@@ -184,7 +184,7 @@ def test_an_interruption_reaches_the_process_exactly_once(project, number):
     """A second signal would stop Dagster from noting that the run was cancelled."""
     project.script(PLAN, {"wait": 60})
     command = subprocess.Popen(
-        [sys.executable, "-m", "stackroom.cli", "ingest"], cwd=project.folder, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-m", "stackroom", "ingest"], cwd=project.folder, stderr=subprocess.PIPE, text=True
     )
     _wait_until(project.calls)
     time.sleep(0.5)
@@ -197,7 +197,7 @@ def test_an_interruption_reaches_the_process_exactly_once(project, number):
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process of its parent's death")
 def test_killing_the_command_leaves_no_process_behind(project):
     project.script(PLAN, {"wait": 60})
-    command = subprocess.Popen([sys.executable, "-m", "stackroom.cli", "ingest"], cwd=project.folder)
+    command = subprocess.Popen([sys.executable, "-m", "stackroom", "ingest"], cwd=project.folder)
     _wait_until(project.calls)
     time.sleep(0.5)
     os.kill(command.pid, signal.SIGKILL)

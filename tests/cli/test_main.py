@@ -83,7 +83,7 @@ def test_a_closed_pipe_is_not_an_error(project):
     """`stackroom status | head -1` must not end in a traceback."""
     for number in range(400):
         project.add_file(f"{number:04}.md")
-    command = f"{sys.executable} -m stackroom.cli status --json | head -1"
+    command = f"{sys.executable} -m stackroom status --json | head -1"
     ended = subprocess.run(["/bin/sh", "-c", command], cwd=project.folder, capture_output=True, text=True)
     assert ended.stdout == "{\n"
     assert ended.stderr == ""
@@ -95,6 +95,6 @@ def test_the_version_is_printed(capsys):
 
 
 def test_the_package_can_be_run_as_a_module():
-    ended = subprocess.run([sys.executable, "-m", "stackroom.cli", "--version"], capture_output=True, text=True)
+    ended = subprocess.run([sys.executable, "-m", "stackroom", "--version"], capture_output=True, text=True)
     assert (ended.returncode, ended.stdout[:10]) == (0, "stackroom ")
     assert Path(sys.executable).exists()

@@ -62,7 +62,7 @@ def test_the_ui_starts_on_loopback_with_the_projects_instance_and_ends_with_ctrl
     hidden = ("STACKROOM_", "DAGSTER_")
     environment = {name: value for name, value in os.environ.items() if not name.startswith(hidden)}
     log = (tmp_path / "ui.log").open("w")
-    command = [sys.executable, "-m", "stackroom.cli", "ui", "--port", str(port)]
+    command = [sys.executable, "-m", "stackroom", "ui", "--port", str(port)]
     process = subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=log, stderr=log, start_new_session=True)
     try:
         deadline = time.monotonic() + 240

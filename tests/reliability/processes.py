@@ -19,7 +19,7 @@ from tests.reliability.histories import CORPUS, Library, Picture, picture
 
 ROOT = Path(__file__).resolve().parents[2]
 CODE = ("assets", "resources", "sensors", "stackroom_history")
-STACKROOM = [sys.executable, "-m", "stackroom.cli"]
+STACKROOM = [sys.executable, "-m", "stackroom"]
 LAUNCH = [sys.executable, "-m", "assets.launch", "ingest", "--corpus", CORPUS]
 
 

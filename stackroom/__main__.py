@@ -1,4 +1,4 @@
-"""``python -m stackroom.cli`` is the ``stackroom`` command."""
+"""``python -m stackroom`` is the ``stackroom`` command."""
 
 import sys
 
