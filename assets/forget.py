@@ -1,6 +1,6 @@
-"""Forgetting a corpus, its partitions in Dagster included.
+"""Forgetting a corpus or a record set, its partitions in Dagster included.
 
-``python -m assets.forget NAME`` is what ``stackroom forget`` starts; it prints one JSON object.
+``python -m assets.forget NAME [--records]`` is what ``stackroom forget`` starts; it prints one JSON object.
 """
 
 import argparse
@@ -16,44 +16,55 @@ from assets.partitions import known_sources, remove_sources
 from resources.stores import shown_uri
 from stackroom.config import Config, load_config
 from stackroom.errors import ConfigError, StackroomError
+from stackroom.records import forgetting as record_forgetting
+from stackroom.records.naming import corpus_of
+from stackroom.stages import forgetting
 from stackroom.stages.corpus import write_stores_config
-from stackroom.stages.forgetting import check_forgettable, forget, traces
 from stackroom.words import are, count
 
 
 def forget_everything(
-    config: Config, instance: dg.DagsterInstance, corpus: str, *, dry_run: bool = False, leave_unreachable: bool = False
+    config: Config,
+    instance: dg.DagsterInstance,
+    name: str,
+    *,
+    records: bool = False,
+    dry_run: bool = False,
+    leave_unreachable: bool = False,
 ) -> dict[str, Any]:
-    """Delete what was made of a corpus, and say what there was.
+    """Delete what was made of a corpus or a record set, and say what there was.
 
     Args:
         config: the project's settings.
         instance: whose partitions are deleted.
-        corpus: name.
+        name: of the corpus, or of the record set.
+        records: it is a record set.
         dry_run: only say what there is.
         leave_unreachable: see :func:`stackroom.stages.forgetting.forget`.
 
     Raises:
-        ConfigError: stackroom.yaml names the corpus, nothing is known of it, or a run is working on it.
+        ConfigError: stackroom.yaml names it, nothing is known of it, or a run is working on it.
         StoreError: a store cannot be reached.
     """
-    check_forgettable(config, corpus)
+    library = record_forgetting if records else forgetting
+    library.check_forgettable(config, name)
+    corpus = corpus_of(name) if records else name
     partitions = known_sources(instance, corpus)
-    found = traces(config, corpus)
+    found = library.traces(config, name)
     if not found.any and not partitions:
-        raise ConfigError(f"nothing is known of a corpus {corpus!r}")
+        raise ConfigError(f"nothing is known of a {'record set' if records else 'corpus'} {name!r}")
     if not dry_run:
         working = runs_of(instance, corpus)
         if working:
             raise ConfigError(
-                f"{count(len(working), 'run')} of {corpus} {are(len(working))} queued or running; wait, or "
+                f"{count(len(working), 'run')} of {name} {are(len(working))} queued or running; wait, or "
                 "cancel in the UI"
             )
-        forget(config, corpus, leave_unreachable=leave_unreachable)
+        library.forget(config, name, leave_unreachable=leave_unreachable)
         remove_sources(instance, corpus, partitions)
         write_stores_config(load_config(config.project_folder))
     return {
-        "corpus": corpus,
+        "record_set" if records else "corpus": name,
         "dry_run": dry_run,
         "added": found.added,
         "sources": found.sources,
@@ -68,9 +79,10 @@ def forget_everything(
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Forget a corpus, print what there was of it as JSON, and return the exit code."""
+    """Forget a corpus or a record set, print what there was of it as JSON, and return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m assets.forget")
-    parser.add_argument("corpus")
+    parser.add_argument("name")
+    parser.add_argument("--records", action="store_true", help="it is a record set")
     parser.add_argument("--dry-run", action="store_true", help="only say what there is")
     parser.add_argument("--leave-unreachable", action="store_true", help="leave rows in stores that do not answer")
     options = parser.parse_args(arguments)
@@ -78,7 +90,8 @@ def main(arguments: list[str] | None = None) -> int:
         answer = forget_everything(
             load_config(Path.cwd()),
             dg.DagsterInstance.get(),
-            options.corpus,
+            options.name,
+            records=options.records,
             dry_run=options.dry_run,
             leave_unreachable=options.leave_unreachable,
         )

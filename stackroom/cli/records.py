@@ -1,4 +1,4 @@
-"""``stackroom records``: ingest, search and lint record sets (the ``records:`` of stackroom.yaml)."""
+"""``stackroom records``: ingest, search, lint and forget record sets (the ``records:`` of stackroom.yaml)."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
@@ -7,6 +7,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from stackroom.cli.forget import forget_records
 from stackroom.cli.ingest import ingest_corpus
 from stackroom.cli.lint import SEVERITIES
 from stackroom.cli.output import (
@@ -30,7 +31,9 @@ from stackroom.words import count
 if TYPE_CHECKING:
     from stackroom.records.search import RecordHit
 
-app = typer.Typer(help="Ingest, search and lint JSONL files of records.", no_args_is_help=True)
+app = typer.Typer(help="Ingest, search, lint and forget JSONL files of records.", no_args_is_help=True)
+
+app.command("forget")(forget_records)
 
 MOST_REFUSED_SHOWN = 40
 """Refused lines of a record set that are shown; `--all` and `--json` give all."""

@@ -73,6 +73,17 @@ class Registry:
         """Forget what a file holds."""
         self.put_file(record_set, file, ())
 
+    def forget_set(self, record_set: str) -> None:
+        """Forget a record set, and what is noted of collections that no other has written to."""
+        own = (
+            "SELECT store, collection FROM collections GROUP BY store, collection "
+            "HAVING count(*)=1 AND min(record_set)=?"
+        )
+        with self._used(write=True) as db:
+            db.execute(f"DELETE FROM stored WHERE (store, collection) IN ({own})", (record_set,))  # noqa: S608 - ours
+            db.execute("DELETE FROM collections WHERE record_set=?", (record_set,))
+            db.execute("DELETE FROM records WHERE record_set=?", (record_set,))
+
     def count(self, record_set: str, file: str) -> int:
         """Return how many records a file holds."""
         with self._used() as db:

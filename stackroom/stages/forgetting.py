@@ -5,6 +5,7 @@ crash in the middle is finished by forgetting again. The ledger forgets last.
 """
 
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from stackroom.config import Config
@@ -61,8 +62,13 @@ def check_forgettable(config: Config, corpus: str) -> None:
         )
 
 
-def traces(config: Config, corpus: str) -> Traces:
+def traces(config: Config, corpus: str, collections: Sequence[tuple[str, str]] | None = None) -> Traces:
     """Find what there is of a corpus.
+
+    Args:
+        config: the project's settings.
+        corpus: name.
+        collections: store URI and name of its collections; by default those that are noted under its name.
 
     Raises:
         StoreError: the manifest cannot be read.
@@ -80,24 +86,34 @@ def traces(config: Config, corpus: str) -> Traces:
         sources=sources,
         artefacts=sum(path.is_file() for path in folder.rglob("*")),
         index=state.bm25_index(corpus).exists(),
-        collections=tuple((*place, _rows(corpus, *place)) for place in _collections(config, corpus)),
+        collections=tuple(
+            (*place, _rows(corpus, *place))
+            for place in (_collections(config, corpus) if collections is None else collections)
+        ),
         remembered=serving_file(config.state_folder, corpus).exists()
         or corpus in read_moved_stores(config.state_folder),
     )
 
 
-def forget(config: Config, corpus: str, *, leave_unreachable: bool = False) -> Traces:
+def forget(
+    config: Config,
+    corpus: str,
+    *,
+    collections: Sequence[tuple[str, str]] | None = None,
+    leave_unreachable: bool = False,
+) -> Traces:
     """Delete what was made of a corpus and return what there was.
 
     Args:
         config: the project's settings.
         corpus: name; see :func:`check_forgettable`.
+        collections: see :func:`traces`.
         leave_unreachable: forget collections in stores that cannot be reached, and leave their rows there.
 
     Raises:
         StoreError: a store cannot be reached; nothing is deleted then.
     """
-    found, state = traces(config, corpus), StateFolder(config.state_folder)
+    found, state = traces(config, corpus, collections), StateFolder(config.state_folder)
     silent = [collection for _, collection, rows in found.collections if rows < 0]
     if silent and not leave_unreachable:
         raise StoreError(

@@ -7,13 +7,19 @@ import dagster as dg
 import pytest
 
 from assets.build import build_defs
+from assets.forget import forget_everything
 from assets.in_flight import RANGE_END_TAG, RANGE_START_TAG
 from assets.partitions import CORPUS_TAG, add_sources, known_sources
 from resources.records import record_bench_of, record_resources
 from stackroom.config import load_config
+from stackroom.errors import ConfigError, StoreNotFoundError
 from stackroom.identity import partition_key
+from stackroom.records.bench import registry_path
 from stackroom.records.ingest import plan_records
+from stackroom.records.registry import Registry
 from stackroom.records.search import RecordSearcher
+from stackroom.state import StateFolder
+from stackroom.stores.base import CollectionSpec, open_store
 from tests.project import QUIET
 from tests.records.generator import records, write
 
@@ -139,3 +145,34 @@ def test_the_nightly_schedule_asks_for_what_is_new(plant):
         (request,) = schedule.evaluate_tick(context).run_requests
     assert request.tags[RANGE_START_TAG] == "a.jsonl"
     assert known_sources(plant.instance, CORPUS) == ["a.jsonl"]
+
+
+def test_a_record_set_is_forgotten_and_its_files_stay(plant, monkeypatch):
+    monkeypatch.setenv("STACKROOM_STATE", str(plant.root / "state"))
+    write_earlier(plant.folder / "a.jsonl", list(records(12)))
+    plant.look()
+    with pytest.raises(ConfigError, match="remove its entry under `records` first"):
+        forget_everything(plant.config, plant.instance, "plant", records=True)
+    (plant.root / "stackroom.yaml").write_text("corpora: {}\n")
+    config = load_config(plant.root)
+
+    seen = forget_everything(config, plant.instance, "plant", records=True, dry_run=True)
+    assert (seen["record_set"], seen["sources"], seen["partitions"], seen["keyword_index"]) == ("plant", 1, 1, True)
+    assert sum(one["rows"] for one in seen["collections"]) == 12
+    places = [(known.store, known.collection) for known in registry_of(config).collections("plant")]
+    assert len(places) == len(seen["collections"])
+
+    assert forget_everything(config, plant.instance, "plant", records=True) == {**seen, "dry_run": False}
+    assert known_sources(plant.instance, CORPUS) == []
+    assert registry_of(config).collections("plant") == []
+    assert registry_of(config).counts(*places[0][:1], [name for _, name in places]) == {name: 0 for _, name in places}
+    for store, collection in places:
+        with pytest.raises(StoreNotFoundError):
+            open_store(store, CollectionSpec(collection, "", "", 0), create=False)
+    assert (plant.folder / "a.jsonl").exists()
+    with pytest.raises(ConfigError, match="nothing is known of a record set 'plant'"):
+        forget_everything(config, plant.instance, "plant", records=True)
+
+
+def registry_of(config):
+    return Registry(registry_path(StateFolder(config.state_folder)))
