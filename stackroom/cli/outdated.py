@@ -1,5 +1,6 @@
 """Which files ``stackroom status`` says are to be processed again although they are searchable."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from stackroom.cli.output import program
@@ -8,6 +9,9 @@ from stackroom.words import count
 
 if TYPE_CHECKING:
     from stackroom.sources import Scan
+
+MOST_NAMED = 3
+"""Outdated files that are named; of more, the number is given."""
 
 
 def outdated_sources(config: Config, corpus: str, scan: "Scan") -> frozenset[str]:
@@ -32,10 +36,11 @@ def outdated_sources(config: Config, corpus: str, scan: "Scan") -> frozenset[str
         return outdated(bench)
 
 
-def outdated_in_words(corpus: str, number: int) -> str:
-    """Say how many files the next ingestion takes again, and why."""
+def outdated_in_words(corpus: str, files: Sequence[str]) -> str:
+    """Say which files the next ingestion takes again, and why."""
+    one = len(files) == 1
+    which = ", ".join(files) if len(files) <= MOST_NAMED else count(len(files), "file")
     return (
-        f"settings, curated metadata or contents have changed since {count(number, 'file')} "
-        f"{'was' if number == 1 else 'were'} processed; `{program()} ingest {corpus}` processes "
-        f"{'it' if number == 1 else 'them'} again"
+        f"settings, curated metadata or contents have changed since {which} {'was' if one else 'were'} processed; "
+        f"`{program()} ingest {corpus}` processes {'it' if one else 'them'} again"
     )

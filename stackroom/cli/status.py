@@ -237,8 +237,10 @@ def print_status(lines: Sequence[SourceLine], screen: Console, *, every: bool, s
     for corpus in sorted(by_corpus.keys() - begun):
         files = count(len(by_corpus[corpus]), "file")
         screen.print(f"[bold]{corpus}[/]: {files}, not ingested yet; run `{program()} ingest {corpus}`")
-    for corpus, number in sorted(Counter(line.corpus for line in lines if line.outdated).items()):
-        screen.print(f"\n{corpus}: {outdated_in_words(corpus, number)}", soft_wrap=True)
+    for corpus in sorted(by_corpus):
+        outdated = sorted(line.source_id for line in by_corpus[corpus] if line.outdated)
+        if outdated:
+            screen.print(f"\n{safe(f'{corpus}: {outdated_in_words(corpus, outdated)}')}", soft_wrap=True)
 
 
 def print_vanished(corpus: str, lines: Sequence[SourceLine]) -> bool:

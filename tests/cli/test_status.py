@@ -186,7 +186,7 @@ def test_a_new_entry_in_the_curated_map_makes_one_file_outdated_and_nothing_is_w
     (own_copy.folder / "metadata-map.json").write_text('{"otter.md": {"DEFAULT": {"year": 2020}}}')
     before = contents(own_copy)
     assert main(["status"]) == 0
-    assert f"since 1 file was processed; `{program()} ingest notes` processes it again" in capsys.readouterr().out
+    assert f"since otter.md was processed; `{program()} ingest notes` processes it again" in capsys.readouterr().out
     assert [line["source_id"] for line in status_json(capsys) if line["outdated"]] == ["otter.md"]
     assert contents(own_copy) == before
 
