@@ -260,9 +260,3 @@ def _names_of(lines: Sequence[TextLine]) -> list[str]:
         ended = line.marked.rstrip().endswith((",", ";", MARK_CLOSE, "*", "and"))
     names = [name for name in pieces if is_name(name)]
     return list(dict.fromkeys(names))
-
-
-def labelled_authors(text: str) -> list[str] | None:
-    """Return the names after an "Authors:" label at the beginning of a line, or None."""
-    match = re.search(r"^\s*authors?(?:\(s\))?\s*:\s*(.{3,500})$", text, re.IGNORECASE | re.MULTILINE)
-    return parse_names(match.group(1)) if match else None

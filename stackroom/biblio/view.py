@@ -79,10 +79,8 @@ class DocumentView:
     """The pages that matter, and what else is known of the document."""
 
     pages: tuple[PageView, ...]
-    page_count: int
     repeated: tuple[Mapping[str, Any], ...]
     """Running headers and footers: ``{"text", "where", "pages", "size"}``."""
-    from_text_layer: bool
     docling: Mapping[str, Any]
     pdf: Mapping[str, Any]
     embedded: Mapping[str, Sequence[str]]
@@ -141,9 +139,7 @@ def document_view(signals: Mapping[str, Any]) -> DocumentView:
     pages = tuple((converted | readable)[number] for number in sorted(converted.keys() | readable.keys()))
     return DocumentView(
         pages=pages,
-        page_count=int(pdf.get("page_count") or len(pages)),
         repeated=tuple(pdf.get("repeated") or ()) if 1 in readable else tuple(_docling_repeated(docling)),
-        from_text_layer=1 in readable,
         docling=docling,
         pdf=pdf,
         embedded=signals.get("embedded") or {},

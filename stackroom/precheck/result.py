@@ -71,11 +71,6 @@ class PdfClassification:
         """Numbers of the pages on which nothing is drawn."""
         return self._pages_of("blank")
 
-    @property
-    def unreadable_pages(self) -> tuple[int, ...]:
-        """Numbers of the pages that could not be loaded."""
-        return tuple(page.page for page in self.page_statistics if not page.readable)
-
     def _pages_of(self, decision: Decision) -> tuple[int, ...]:
         return tuple(page.page for page in self.page_statistics if page.decision == decision)
 

@@ -21,11 +21,6 @@ def corpus_of(record_set: str) -> str:
     return f"{CORPUS_PREFIX}{record_set}"
 
 
-def record_set_of(corpus: str) -> str | None:
-    """Return the record set that a corpus name stands for; None for a corpus of documents."""
-    return corpus.removeprefix(CORPUS_PREFIX) if corpus.startswith(CORPUS_PREFIX) else None
-
-
 def type_label(doc_type: object) -> str:
     """Return a document type as it stands in names: capitals, ``/`` and blanks as ``_``.
 

@@ -1,7 +1,6 @@
 """Stage 1: which file is this? Size, content hash and true type."""
 
 from datetime import UTC, datetime
-from typing import Any
 
 from stackroom.artefacts import JsonArtefact, read_json, write_json
 from stackroom.errors import SourceError
@@ -63,8 +62,3 @@ def read(work: FileWork) -> JsonArtefact | None:
 def missing(stage: str) -> Failed:
     """Return the failure of a stage whose input was never made."""
     return Failed(ReasonCode.MISSING_INPUT, f"`{stage}` of this file has not been materialized")
-
-
-def data_of(artefact: JsonArtefact) -> dict[str, Any]:
-    """Return an artefact's content as a dictionary."""
-    return dict(artefact.data)
